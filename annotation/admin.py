@@ -6,13 +6,12 @@ and people are erased on their own page.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, User
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import URLPattern
@@ -35,50 +34,43 @@ from annotation.models import (
     StudyStatus,
 )
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-    Model = admin.ModelAdmin[Any]
-    Form = forms.ModelForm[Any]
-else:
-    Model, Form = admin.ModelAdmin, forms.ModelForm
-
 admin.site.site_header = admin.site.site_title = "Visage"
 admin.site.disable_action("delete_selected")
-admin.site.unregister(get_user_model())
+admin.site.unregister(User)
 admin.site.unregister(Group)
 # Admins must not see the secrets of second factors; their own page records each change.
 admin.site.unregister(TOTPDevice)
 admin.site.unregister(StaticDevice)
 
 
-class AdminsOnly(Model):
+class AdminsOnly(admin.ModelAdmin):
     """Admins may view and change; nobody may delete."""
 
-    def _admin(self, request: HttpRequest) -> bool:
+    def has_module_permission(self, request: HttpRequest) -> bool:
         return policies.is_admin(request.user)
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self._admin(request)
-
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._admin(request)
+        return policies.is_admin(request.user)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return self._admin(request)
+        return policies.is_admin(request.user)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._admin(request)
+        return policies.is_admin(request.user)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
-class ReadOnly(AdminsOnly):
-    """Admins may only view."""
+class NotAdded(AdminsOnly):
+    """Admins may view and change what is created elsewhere."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+class ReadOnly(NotAdded):
+    """Admins may only view."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -133,7 +125,7 @@ class AssociationAdmin(ReadOnly):
 
 
 @admin.register(ImageSet)
-class ImageSetAdmin(AdminsOnly):
+class ImageSetAdmin(NotAdded):
     """Runs and uploads create sets; their title and licence are edited here."""
 
     list_display = ("name", "title", "model_name", "licence", "drawn")
@@ -141,12 +133,9 @@ class ImageSetAdmin(AdminsOnly):
     fields = ("name", "title", "model_name", "licence", "drawn")
     readonly_fields = ("name", "model_name", "drawn")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
 
 @admin.register(ConsentText)
-class ConsentTextAdmin(AdminsOnly):
+class ConsentTextAdmin(NotAdded):
     """A text can be changed while its study is a draft and nobody has consented. Later, the command `consent`
     publishes a new version."""
 
@@ -164,9 +153,6 @@ class ConsentTextAdmin(AdminsOnly):
     def agreed(self, text: Any) -> int:
         return int(text.agreements)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         if obj is not None and (obj.study.status != StudyStatus.DRAFT or obj.consents.exists()):
             return False
@@ -182,7 +168,7 @@ class AuditEventAdmin(ReadOnly):
     show_full_result_count = False
 
 
-class AccountForm(Form):
+class AccountForm(forms.ModelForm):
     """An account and its roles. accounts/services/accounts.py changes the roles."""
 
     may_set_up = forms.BooleanField(label=gettext_lazy("may set up studies"), required=False)
@@ -191,7 +177,7 @@ class AccountForm(Form):
     )
 
     class Meta:
-        model = get_user_model()
+        model = User
         fields = ("username", "first_name", "last_name", "email", "is_active", "is_superuser")
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -204,7 +190,7 @@ class AccountForm(Form):
         self.fields["leads"].initial = Study.objects.filter(leads=self.instance)
 
 
-@admin.register(get_user_model())
+@admin.register(User)
 class AccountAdmin(AdminsOnly, UserAdmin):
     """Accounts. The admin chooses the password of a new one; a link on the person's page replaces a lost
     one."""

@@ -1,11 +1,8 @@
 """Events of a study, sent as messages to its webhooks (docs/webhooks.md).
 
-A message holds ids, counts and times, never personal data: a receiver fetches more by the API, with its own
-token. Rare events are announced where they happen, in the same transaction. Responses are found afterwards
+Rare events are announced where they happen, in the same transaction. Responses are found afterwards
 (webhooks/services/events.py), so that saving one costs no extra query.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of finished exports: private, kept for some days, deleted at once when an annotator withdraws."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import time
@@ -72,11 +70,8 @@ def clean_up(*, now: datetime | None = None) -> int:
 def delete_on_commit(files: Iterable[str]) -> None:
     """Delete files once the current transaction is committed."""
     names = list(files)
-
-    def delete() -> None:  # not a partial: Django logs the name of a function that failed
-        _delete(names)
-
-    transaction.on_commit(delete, robust=True)
+    # not a partial: Django logs the name of a function that failed
+    transaction.on_commit(lambda: _delete(names), robust=True)
 
 
 def _delete_orphans() -> int:

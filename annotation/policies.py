@@ -5,11 +5,9 @@ Leads do not see who an annotator is, and only admins export data. Admins and ac
 `annotation.add_study` create studies.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import User as Account
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.models import (
@@ -23,17 +21,14 @@ from annotation.models import (
     StudyStatus,
 )
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-
-    User = AbstractBaseUser | AnonymousUser
+User = Account | AnonymousUser
 
 TAKING_PART = (EnrolmentStatus.TRAINING, EnrolmentStatus.QUALIFIED, EnrolmentStatus.FINISHED)
 """Enrolments that take part: consent was given, and they are neither withdrawn nor blocked."""
 
 
 def is_admin(user: User) -> bool:
-    return bool(user.is_authenticated and user.is_active and getattr(user, "is_superuser", False))
+    return user.is_active and user.is_superuser
 
 
 def needs_second_factor(user: User) -> bool:
@@ -47,7 +42,8 @@ def needs_second_factor(user: User) -> bool:
 
 
 def leads(user: User, study: Study) -> bool:
-    """Whether `user` may see a study's progress, scores and figures."""
+    """Whether `user` may see a study's progress, scores, figures and hours by pseudonym, and set up its
+    webhooks."""
     if not user.is_authenticated:
         return False
     return is_admin(user) or study.leads.filter(pk=user.pk).exists()
@@ -55,9 +51,7 @@ def leads(user: User, study: Study) -> bool:
 
 def may_create_studies(user: User) -> bool:
     """Whether `user` may set up studies of their own."""
-    if not user.is_authenticated or not user.is_active:
-        return False
-    return is_admin(user) or bool(getattr(user, "has_perm", lambda name: False)("annotation.add_study"))
+    return is_admin(user) or (user.is_active and user.has_perm("annotation.add_study"))
 
 
 def may_make_images(user: User) -> bool:
@@ -75,27 +69,6 @@ def may_see_set(user: User, image_set: ImageSet) -> bool:
 def may_set_up(user: User, study: Study) -> bool:
     """Whether `user` may change the tasks of `study`: its leads, while it is a draft."""
     return study.status == StudyStatus.DRAFT and may_create_studies(user) and leads(user, study)
-
-
-def may_manage_webhooks(user: User, study: Study) -> bool:
-    """Whether `user` may set up webhooks of `study`: its leads. Messages contain only ids, counts and
-    times."""
-    return leads(user, study)
-
-
-def may_read_audit_log(user: User) -> bool:
-    """Whether `user` may read the audit log."""
-    return is_admin(user)
-
-
-def may_see_hours(user: User, study: Study) -> bool:
-    """Whether `user` may see the hours and exposure of each annotator of `study`, by pseudonym."""
-    return leads(user, study)
-
-
-def may_see_all_hours(user: User) -> bool:
-    """Whether `user` may see hours and exposure over all studies."""
-    return is_admin(user)
 
 
 def may_export(user: User, study: Study) -> bool:

@@ -4,7 +4,7 @@ from annotation.accounts.views import accounts, tokens
 from annotation.annotate.views import endpoints, page
 from annotation.exports import views as exports_views
 from annotation.images import views as images_views
-from annotation.participation.views import join, leaving, studies
+from annotation.participation.views import join, studies
 
 _ANNOTATE_ENDPOINTS = [
     path("items/", endpoints.next_items, name="work_items"),
@@ -28,9 +28,9 @@ urlpatterns: list = [
     path("studies/<slug:name>/profile/", studies.profile, name="study_profile"),
     path("studies/<slug:name>/annotate/", page.annotate, name="annotate"),
     path("studies/<slug:name>/stop/", page.stop, name="stop"),
-    path("studies/<slug:name>/thanks/", leaving.thanks, name="thanks"),
-    path("studies/<slug:name>/withdraw/", leaving.withdraw, name="withdraw"),
-    path("studies/<slug:name>/come-back/", leaving.come_back, name="come_back"),
+    path("studies/<slug:name>/thanks/", studies.thanks, name="thanks"),
+    path("studies/<slug:name>/withdraw/", studies.withdraw, name="withdraw"),
+    path("studies/<slug:name>/come-back/", studies.come_back, name="come_back"),
     path("studies/<slug:name>/enter/", join.enter, name="enter"),
     path("join/<slug:code>/", join.join, name="join"),
     # Pages that were open before an upgrade still send their answers here. `reverse` uses the later entry.

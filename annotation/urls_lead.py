@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.audit.views import events, exposure
+from annotation.audit import views as audit_views
 from annotation.participation.views import people
 from annotation.releases import views as releases_views
 from annotation.setup.views import wizard
@@ -35,10 +35,10 @@ urlpatterns = [
         webhooks_views.redeliver,
         name="webhook_redeliver",
     ),
-    path("studies/<slug:name>/hours/", exposure.exposure, name="exposure"),
-    path("studies/<slug:name>/hours.csv", exposure.exposure_csv, name="exposure_csv"),
-    path("hours/", exposure.exposure, name="exposure_all"),
-    path("hours.csv", exposure.exposure_csv, name="exposure_all_csv"),
-    path("audit/", events.audit, name="audit"),
-    path("audit.<slug:fmt>", events.audit_export, name="audit_export"),
+    path("studies/<slug:name>/hours/", audit_views.exposure, name="exposure"),
+    path("studies/<slug:name>/hours.csv", audit_views.exposure_csv, name="exposure_csv"),
+    path("hours/", audit_views.exposure, name="exposure_all"),
+    path("hours.csv", audit_views.exposure_csv, name="exposure_all_csv"),
+    path("audit/", audit_views.audit, name="audit"),
+    path("audit.<slug:fmt>", audit_views.audit_export, name="audit_export"),
 ]

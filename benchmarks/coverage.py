@@ -29,7 +29,7 @@ from metrics.core.stats import bootstrap, differences, percentiles
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.percentiles import Interval
-from metrics.depiction.stats import offensiveness, tendency
+from metrics.depiction import stats
 
 RESULTS = Path(__file__).resolve().parent / "results" / "coverage.json"
 STEREO = np.arange(12) < 6
@@ -116,11 +116,11 @@ def intervals(side: AnswerSet, *, resamples: int, rng: np.random.Generator) -> d
     likelihoods, chosen = bootstrap.resampled_likelihoods(
         side.k, side.n, side.images, side.annotators, resamples=resamples, rng=rng
     )
-    point = tendency.tendency(k, n, STEREO)
-    stereo, random = (tendency.mean_over(likelihoods, which) for which in (STEREO, ~STEREO))
-    o = offensiveness.offensiveness(point.l_stereo, k[STEREO], RATINGS).value
-    samples = [stereo, random, tendency.ratio(stereo, random)]
-    samples.append(offensiveness.resampled(stereo, chosen[:, STEREO], RATINGS))
+    point = stats.tendency(k, n, STEREO)
+    stereo, random = (stats.mean_over(likelihoods, which) for which in (STEREO, ~STEREO))
+    o = stats.offensiveness(point.l_stereo, k[STEREO], RATINGS).value
+    samples = [stereo, random, stats.ratio(stereo, random)]
+    samples.append(stats.resampled_offensiveness(stereo, chosen[:, STEREO], RATINGS))
     values = [point.l_stereo, point.l_random, point.theta, o]
     found = percentiles.percentile_intervals(np.column_stack(samples), values)
     attributes = side.k.shape[1]
@@ -145,9 +145,9 @@ def compared(
 ) -> dict[str, differences.Difference]:
     """The differences of l_stereo, of l_random and of ln theta."""
     drawn = differences.paired_likelihoods(first, second, resamples=resamples, rng=rng)
-    points = [tendency.tendency(side.k.sum(axis=0), side.n.sum(axis=0), STEREO) for side in (first, second)]
-    stereo, random = ([tendency.mean_over(one, which) for one, _ in drawn] for which in (STEREO, ~STEREO))
-    theta = [tendency.ratio(*each) for each in zip(stereo, random, strict=True)]
+    points = [stats.tendency(side.k.sum(axis=0), side.n.sum(axis=0), STEREO) for side in (first, second)]
+    stereo, random = ([stats.mean_over(one, which) for one, _ in drawn] for which in (STEREO, ~STEREO))
+    theta = [stats.ratio(*each) for each in zip(stereo, random, strict=True)]
     return {
         "difference of l_stereo": differences.difference(
             points[0].l_stereo, points[1].l_stereo, first_samples=stereo[0], second_samples=stereo[1]

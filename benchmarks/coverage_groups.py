@@ -23,7 +23,7 @@ from metrics.core.stats import bootstrap, differences, percentiles
 from metrics.core.stats.checks import Bools, Floats, Ints
 from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.percentiles import Interval
-from metrics.depiction.stats import tendency
+from metrics.depiction import stats
 
 REGIONS = np.repeat(np.arange(3), 3)
 LIKELIER = np.array([-0.6, 0.0, 0.6])[REGIONS] + np.tile([-0.4, 0.0, 0.4], 3)
@@ -105,7 +105,7 @@ def intervals(
         likelihoods, _ = bootstrap.resampled_likelihoods(
             one.k, one.n, one.images, one.annotators, resamples=resamples, rng=rng, annotator_draws=people
         )
-        contrasted.append(tendency.mean_over(likelihoods, STEREO))
+        contrasted.append(stats.mean_over(likelihoods, STEREO))
     alone = np.column_stack(contrasted)
     every = np.arange(len(groups))
     found = {
@@ -119,7 +119,7 @@ def intervals(
         means = points[:, [0, place]].mean(axis=0)
         found[f"{name}, mean"] = [_difference(means[:, 0], samples[:, 0])]
         if name == "two models":
-            theta, drawn = float(tendency.ratio(*means[0])), tendency.ratio(*samples[0])
+            theta, drawn = float(stats.ratio(*means[0])), stats.ratio(*samples[0])
             one, ratio = percentiles.percentile_intervals(
                 np.column_stack([samples[0, 0], drawn]), [means[0, 0], theta]
             )
@@ -144,9 +144,7 @@ def _drawn(
     found = []
     for pair in pairs:
         drawn = differences.paired_likelihoods(*pair, resamples=resamples, rng=rng, annotator_draws=people)
-        found.append(
-            [[tendency.mean_over(values, which) for which in (STEREO, ~STEREO)] for values, _ in drawn]
-        )
+        found.append([[stats.mean_over(values, which) for which in (STEREO, ~STEREO)] for values, _ in drawn])
     return np.array(found)
 
 
@@ -157,13 +155,13 @@ def _difference(values: Floats, samples: Floats) -> Interval:
 
 
 def _point(side: AnswerSet) -> tuple[float, float]:
-    found = tendency.tendency(side.k.sum(axis=0), side.n.sum(axis=0), STEREO)
+    found = stats.tendency(side.k.sum(axis=0), side.n.sum(axis=0), STEREO)
     return found.l_stereo, found.l_random
 
 
 def _against(values: Floats, samples: Floats, chosen: Bools) -> Interval:
     """The mean of the chosen groups less that of all others."""
-    both = [tendency.mean_over(samples, which) for which in (chosen, ~chosen)]
+    both = [stats.mean_over(samples, which) for which in (chosen, ~chosen)]
     return _difference(np.array([values[chosen].mean(), values[~chosen].mean()]), np.array(both))
 
 

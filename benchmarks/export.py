@@ -106,7 +106,7 @@ def side(which: str, name: str) -> None:
 
     from annotation.exports.selection import Selection
     from annotation.exports.services import writing
-    from annotation.exports.table import rows_query
+    from annotation.exports.table import FIELDS, ordered_judgements
     from annotation.models import Study
 
     study = Study.objects.get(name=name)
@@ -119,7 +119,9 @@ def side(which: str, name: str) -> None:
         at_first = server_seconds(server)
         started, busy = time.perf_counter(), time.process_time()
         if which == "copy":
-            query, parameters = rows_query(Selection(study)).query.sql_with_params()
+            query, parameters = (
+                ordered_judgements(Selection(study)).values_list(*FIELDS).query.sql_with_params()
+            )
             with connection.cursor() as cursor, out.open("wb") as file:
                 with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER)", parameters) as copy:
                     for piece in copy:

@@ -1,12 +1,12 @@
 from django.urls import path
 
 from generation.image_sets import views as image_sets
-from generation.runs.views import new_run, runs
+from generation.runs import views as runs
 from generation.uploads import views as uploads
 
 urlpatterns = [
     path("generation/", runs.run_list, name="runs"),
-    path("generation/new/<slug:kind>/", new_run.new_run, name="new_run"),
+    path("generation/new/<slug:kind>/", runs.new_run, name="new_run"),
     path("generation/runs/<int:pk>/", runs.run, name="run"),
     path("generation/runs/<int:pk>/progress/", runs.run_progress, name="run_progress"),
     path("generation/runs/<int:pk>/<slug:action>/", runs.run_action, name="run_action"),

@@ -1,7 +1,5 @@
 """All metrics, in listing order. A new measure is a new room and a line here."""
 
-from __future__ import annotations
-
 from metrics.agreement import registry as agreement
 from metrics.captions import registry as captions
 from metrics.comparisons import registry as comparisons

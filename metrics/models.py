@@ -1,7 +1,5 @@
 """Score runs and their scores (DESIGN §3, §7)."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from django.db import models
@@ -29,9 +27,8 @@ class RunState(models.TextChoices):
 class ScoreRun(models.Model):
     """One computation of a metric for a study, with everything needed to repeat it.
 
-    `digest` identifies the inputs (metrics/score_runs/digests.py), `rule` describes which associations
-    counted as stereotypes. The row is the truth, and queue messages only wake workers: a worker claims the
-    row by a conditional update with a lease, and the attempt is counted before the work begins.
+    `digest` identifies the inputs (metrics/score_runs/evaluation.py), `rule` describes which associations
+    counted as stereotypes. A worker claims the row by a conditional update with a lease.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="score_runs")

@@ -3,24 +3,24 @@ from django.urls import path
 from metrics.agreement import views as agreement
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview
-from metrics.depiction.views import gallery, identities
+from metrics.depiction import views as depiction
 from metrics.pull import views as pull
 from metrics.quality import views as quality
-from metrics.score_runs.views import methods, retry
+from metrics.score_runs import views as score_runs
 from metrics.visual_nature import views as visual_nature
 
 urlpatterns = [
-    path("methods/", methods.methods, name="methods"),
+    path("methods/", score_runs.methods, name="methods"),
     path("studies/<slug:name>/overview/", overview.overview, name="overview"),
     path("studies/<slug:name>/overview/live/", overview.live, name="overview_live"),
     path("studies/<slug:name>/agreement/", agreement.agreement, name="agreement"),
     path("studies/<slug:name>/scores/fresh/", fresh_scores.fresh_scores, name="fresh_scores"),
-    path("studies/<slug:name>/scores/<int:run_id>/retry/", retry.retry_scores, name="retry_scores"),
-    path("studies/<slug:name>/identities/", identities.identities, name="identities"),
-    path("studies/<slug:name>/identities/<int:group_id>/", identities.identity, name="identity"),
+    path("studies/<slug:name>/scores/<int:run_id>/retry/", score_runs.retry_scores, name="retry_scores"),
+    path("studies/<slug:name>/identities/", depiction.identities, name="identities"),
+    path("studies/<slug:name>/identities/<int:group_id>/", depiction.identity, name="identity"),
     path("studies/<slug:name>/attributes/", visual_nature.attributes, name="attributes"),
     path("studies/<slug:name>/attributes/<int:attribute_id>/", visual_nature.attribute, name="attribute"),
-    path("studies/<slug:name>/gallery/", gallery.gallery, name="gallery"),
+    path("studies/<slug:name>/gallery/", depiction.gallery, name="gallery"),
     path("studies/<slug:name>/compare/", comparisons.compare, name="compare"),
     path("studies/<slug:name>/quality/", quality.quality, name="quality"),
     path("studies/<slug:name>/quality/table.csv", quality.quality_csv, name="quality_csv"),

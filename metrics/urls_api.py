@@ -3,8 +3,8 @@
 from django.urls import path
 
 from metrics.agreement import api as agreement
-from metrics.dashboards.api import figures, progress
-from metrics.depiction.api import gallery, identities
+from metrics.dashboards import api as dashboards
+from metrics.depiction import api as depiction
 from metrics.quality import api as quality
 from metrics.score_runs import api as score_runs
 
@@ -20,11 +20,11 @@ urlpatterns = [
     path(f"{_RUNS}/<int:number>/scores", score_runs.RunScores.as_view(), name="score_run_scores"),
     path(f"{_RUNS}/<int:number>/retry", score_runs.RetryScoreRun.as_view(), name="score_run_retry"),
     path("studies/<slug:name>/agreement", agreement.Agreement.as_view(), name="agreement"),
-    path("studies/<slug:name>/identities", identities.Identities.as_view(), name="identities"),
-    path("studies/<slug:name>/progress", progress.Progress.as_view(), name="progress"),
+    path("studies/<slug:name>/identities", depiction.Identities.as_view(), name="identities"),
+    path("studies/<slug:name>/progress", dashboards.Progress.as_view(), name="progress"),
     path("studies/<slug:name>/quality", quality.Quality.as_view(), name="quality"),
-    path("studies/<slug:name>/gallery", gallery.Gallery.as_view(), name="gallery"),
-    path("studies/<slug:name>/figures", figures.Figures.as_view(), name="figures"),
-    path(_FIGURE, figures.OneFigure.as_view(), name="figure"),
-    path(f"{_FIGURE}/<slug:file_format>", figures.FigureFile.as_view(), name="figure_file"),
+    path("studies/<slug:name>/gallery", depiction.Gallery.as_view(), name="gallery"),
+    path("studies/<slug:name>/figures", dashboards.Figures.as_view(), name="figures"),
+    path(_FIGURE, dashboards.OneFigure.as_view(), name="figure"),
+    path(f"{_FIGURE}/<slug:file_format>", dashboards.FigureFile.as_view(), name="figure_file"),
 ]

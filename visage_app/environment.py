@@ -1,7 +1,5 @@
 """Reading environment variables: an invalid value is refused, and the message says how to fix it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Without any variable the program runs *embedded*: SQLite in `var/`, no broker, n
 test checks that it is complete.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator
@@ -93,7 +91,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # First, since it measures and logs all the others.
-    "visage_app.observability.request_log.RequestLogMiddleware",
+    "visage_app.observability.requests.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -105,11 +103,12 @@ MIDDLEWARE = [
     # Before the CSRF check, which reads the form to find its token.
     "visage_app.storage.body_limits.BodyLimitMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "visage_app.storage.disk_full.DiskFullMiddleware",
+    "visage_app.storage.body_limits.DiskFullMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "visage_app.login.middleware.LoginRequiredMiddleware",
     "visage_app.login.middleware.SecondFactorMiddleware",
     "visage_app.database.replica_pages.ReplicaMiddleware",
     # Last: shows the lockout page after too many failed logins.

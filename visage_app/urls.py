@@ -1,5 +1,6 @@
 from django.contrib import admin
 from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from django.views.i18n import set_language
 
@@ -15,7 +16,7 @@ urlpatterns = [
     path("metrics", observability.metrics, name="metrics"),
     path("health/", health.page, name="health_page"),
     path("health/live/", health.live, name="health_live"),
-    path("language/", set_language, name="set_language"),
+    path("language/", login_not_required(set_language), name="set_language"),
     # No password reset by e-mail, since the program sends none. An admin creates a link for a new password.
     path("accounts/login/", login.LoginView.as_view(), name="login"),
     path("accounts/login/code/", login.login_code, name="login_code"),

@@ -1,6 +1,5 @@
 """The home page."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -10,7 +9,6 @@ from annotation.core.requests import LoggedIn
 from annotation.participation.queries import enrolments
 
 
-@login_required
 @require_safe
 def home(request: LoggedIn) -> HttpResponse:
     led = policies.studies_led_by(request.user).order_by("title")

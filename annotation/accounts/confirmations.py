@@ -1,8 +1,6 @@
 """Labels of the admin's pages about people, and the confirmation that each action asks for."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.utils.functional import Promise
@@ -29,74 +27,63 @@ STATES: tuple[tuple[str, str | Promise], ...] = (
 @dataclass(frozen=True)
 class Confirmation:
     """What a page shows before `action` is done: a question and its consequences (`points`). `done` is the
-    message afterwards."""
-
-    action: str
-    question: str
-    points: tuple[str | Promise, ...]
-    button: str | Promise
-    done: str
-
-
-@dataclass(frozen=True)
-class _Action:
-    """The texts of an action. `question` and `done` can name %(who)s and %(study)s. `needs`: what the action
-    needs to exist."""
+    message afterwards. `question` and `done` can name %(who)s and %(study)s. `needs`: what must exist."""
 
     needs: Literal["account", "annotator", "study", "anybody"]
     question: str | Promise
     points: tuple[str | Promise, ...]
     button: str | Promise
     done: str | Promise = ""
+    action: str = ""
 
 
 _ITEMS_AND_ANSWERS = _("Their items in progress go to others; their answers stay.")
 _KEEP_STUDIES = _("They keep the studies that they lead.")
 
 ACTIONS = {
-    "make-admin": _Action(
+    "make-admin": Confirmation(
         "account",
         _("Make %(who)s an admin?"),
         (_("An admin can see and do everything, including everything on this page."),),
         _("Make an admin"),
         _("%(who)s is now an admin."),
     ),
-    "unmake-admin": _Action(
+    "unmake-admin": Confirmation(
         "account",
         _("Remove the admin role of %(who)s?"),
         (_KEEP_STUDIES,),
         _("Remove admin role"),
         _("%(who)s is no longer an admin."),
     ),
-    "let-set-up": _Action(
+    "let-set-up": Confirmation(
         "account",
         _("Allow %(who)s to set up studies?"),
         (_("They can create their own studies, upload and generate images, and see all image sets."),),
         _("Allow setting up studies"),
         _("%(who)s can now set up studies."),
     ),
-    "unlet-set-up": _Action(
+    "unlet-set-up": Confirmation(
         "account",
         _("Stop %(who)s from setting up studies?"),
         (_KEEP_STUDIES,),
         _("Stop setting up studies"),
         _("%(who)s can no longer set up studies."),
     ),
-    "lead": _Action(
+    "lead": Confirmation(
         "study",
         _("Make %(who)s a lead of “%(study)s”?"),
         (_("A lead sees progress, scores and pseudonyms, invites and blocks people, and cannot take part."),),
         _("Make a lead"),
         _("%(who)s now leads “%(study)s”."),
     ),
-    "unlead": _Action(
+    "unlead": Confirmation(
         "study",
         _("Remove %(who)s as a lead of “%(study)s”?"),
         (_("Admins can still manage a study without a lead."),),
         _("Remove as lead"),
         _("%(who)s no longer leads “%(study)s”."),
     ),
-    "switch-off": _Action(
+    "switch-off": Confirmation(
         "account",
         _("Switch off the account %(who)s?"),
         (
@@ -106,14 +93,14 @@ ACTIONS = {
         _("Switch off"),
         _("The account %(who)s is switched off."),
     ),
-    "switch-on": _Action(
+    "switch-on": Confirmation(
         "account",
         _("Switch on the account %(who)s?"),
         (_("They can log in again. Their API tokens stay revoked."),),
         _("Switch on"),
         _("The account %(who)s is switched on."),
     ),
-    "password": _Action(
+    "password": Confirmation(
         "account",
         _("Create a password reset link for %(who)s?"),
         (
@@ -122,7 +109,7 @@ ACTIONS = {
         ),
         _("Create the link"),
     ),
-    "remove-second-factor": _Action(
+    "remove-second-factor": Confirmation(
         "account",
         _("Remove the two-factor authentication of %(who)s?"),
         (
@@ -132,7 +119,7 @@ ACTIONS = {
         _("Remove two-factor authentication"),
         _("%(who)s now logs in with the password alone."),
     ),
-    "block": _Action(
+    "block": Confirmation(
         "annotator",
         _("Block %(who)s in all studies?"),
         (
@@ -142,14 +129,14 @@ ACTIONS = {
         _("Block in all studies"),
         _("%(who)s is blocked and gets no more items."),
     ),
-    "release": _Action(
+    "release": Confirmation(
         "annotator",
         _("Give all items in progress of %(who)s to others?"),
         (_("If they still answer them, the answers are saved."),),
         _("Release all"),
         _("All items in progress of %(who)s were released."),
     ),
-    "erase": _Action(
+    "erase": Confirmation(
         "anybody",
         _("Erase %(who)s permanently?"),
         (
@@ -177,10 +164,4 @@ def confirmation(action: str, person: Person, study: Study | None) -> Confirmati
     if not applies[found.needs]:
         return None
     values = {"who": person.name, "study": study.title if study else ""}
-    return Confirmation(
-        action=action,
-        question=str(found.question) % values,
-        points=found.points,
-        button=found.button,
-        done=str(found.done) % values,
-    )
+    return replace(found, action=action, question=str(found.question) % values, done=str(found.done) % values)

@@ -1,18 +1,14 @@
 """The form for a new API token. The rules are in the service."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
 from annotation.api import tokens
 from annotation.models import Scope
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 SCOPE_LABELS = {
     Scope.READ.value: _("read studies, progress, scores and figures"),
@@ -42,11 +38,5 @@ class TokenForm(forms.Form):
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
-        field = self.fields["scopes"]
-        assert isinstance(field, forms.MultipleChoiceField)
-        field.choices = [(scope, SCOPE_LABELS[scope]) for scope in policies.token_scopes(user)]
-
-    def scope_choices(self) -> list[tuple[str, Any, bool]]:
-        """(scope, label, whether it is chosen) for each scope that can be chosen."""
-        chosen = self["scopes"].value() or []
-        return [(scope, label, scope in chosen) for scope, label in self.fields["scopes"].choices]  # type: ignore[attr-defined]
+        choices = [(scope, SCOPE_LABELS[scope]) for scope in policies.token_scopes(user)]
+        self.fields["scopes"].choices = choices  # type: ignore[attr-defined]

@@ -1,17 +1,11 @@
-"""API for other front ends: fetch items and send answers, as the annotation page does.
-
-The services and rules are the page's: an answer is stored once, however often it is sent, under the key that
-came with its item, and in any state of the study.
-"""
-
-from __future__ import annotations
+"""API for other front ends: fetch items and send answers, as the annotation page does, by the same rules."""
 
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from django.utils.translation import get_language
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -23,17 +17,16 @@ from annotation.annotate.serializers import (
     NextBody,
     NextItemsSerializer,
     SkipBody,
-    as_answer,
 )
 from annotation.annotate.services import items, responses
-from annotation.annotate.services.answer_rules import AnswerRefused
+from annotation.annotate.services.answer_rules import Answer, AnswerRefused
 from annotation.api.errors import Conflict, NoItemsLeft, refusals
 from annotation.assignment.queries import Membership
 from annotation.participation.enrolment_resource import (
     STATE_MESSAGES,
-    TAGS,
     AnnotatorResource,
     consent_required,
+    operation,
     require_membership,
     require_unblocked,
 )
@@ -47,12 +40,13 @@ _REFUSALS = {
     403: OpenApiResponse(description="The item was never assigned to this annotator under this key."),
     422: OpenApiResponse(description="The answer breaks a rule of the item; detail says which."),
 }
+_ANSWERED = {201: AnswerResultSerializer, 200: AnswerResultSerializer, **_REFUSALS}
 
 
 class Next(AnnotatorResource):
     """The next items."""
 
-    @extend_schema(
+    @operation(
         operation_id="work_next",
         request=NextBody,
         responses={
@@ -65,7 +59,6 @@ class Next(AnnotatorResource):
                 "screened_out, withdrawn or cap."
             ),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         """Up to `wanted` items, reserved for this annotator: the same ones again until they are answered or
@@ -99,40 +92,23 @@ class Next(AnnotatorResource):
 class Answers(AnnotatorResource):
     """Answers, and the annotator's last ones."""
 
-    @extend_schema(
-        operation_id="answers_last", responses={200: LastAnswersSerializer, **_NO_CONSENT}, tags=TAGS
-    )
+    @operation(operation_id="answers_last", responses={200: LastAnswersSerializer, **_NO_CONSENT})
     def get(self, request: Request, name: str) -> Response:
         """The annotator's last ten answers, each with the key for a correction."""
         membership = require_membership(request, name)
-        last_answers = queries.last_answers(enrolment=membership.enrolment)
-        keys = {
-            answer.response.unit_id: responses.correction_key(
-                enrolment=membership.enrolment, earlier=answer.response
-            )
-            for answer in last_answers
-        }
-        units = queries.units_as_json(
-            study_id=membership.enrolment.study_id, keys=keys, language=get_language() or ""
-        )
+        last_answers = queries.last_answers(enrolment=membership.enrolment, language=get_language() or "")
         answers = [
             {
-                "item": item,
-                "submitted_at": answer.response.submitted_at,
+                **answer,
                 "answers": [
-                    {"option": option, **judgement} for option, judgement in answer.judgements.items()
+                    {"option": option, **judgement} for option, judgement in answer["judgements"].items()
                 ],
             }
-            for answer, item in zip(last_answers, units, strict=True)
+            for answer in last_answers
         ]
         return Response(LastAnswersSerializer({"answers": answers}).data)
 
-    @extend_schema(
-        operation_id="answers_submit",
-        request=AnswerBody,
-        responses={201: AnswerResultSerializer, 200: AnswerResultSerializer, **_REFUSALS},
-        tags=TAGS,
-    )
+    @operation(operation_id="answers_submit", request=AnswerBody, responses=_ANSWERED)
     def post(self, request: Request, name: str) -> Response:
         """Send one answer. Sending it again is the same as sending it once (200)."""
         return _store_answer(responses.submit, require_membership(request, name), self.body(AnswerBody))
@@ -141,12 +117,7 @@ class Answers(AnnotatorResource):
 class Corrections(AnnotatorResource):
     """Corrections."""
 
-    @extend_schema(
-        operation_id="answers_correct",
-        request=AnswerBody,
-        responses={201: AnswerResultSerializer, 200: AnswerResultSerializer, **_REFUSALS},
-        tags=TAGS,
-    )
+    @operation(operation_id="answers_correct", request=AnswerBody, responses=_ANSWERED)
     def post(self, request: Request, name: str) -> Response:
         """Correct an answer, under the key from `GET .../answers`. The earlier one stays as a superseded
         revision."""
@@ -156,24 +127,17 @@ class Corrections(AnnotatorResource):
 class Skips(AnnotatorResource):
     """Skips."""
 
-    @extend_schema(
+    @operation(
         operation_id="answers_skip",
         request=SkipBody,
         responses={204: OpenApiResponse(description="The item goes to somebody else."), **_REFUSALS},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         """Skip an item, with a reason. It costs nothing; skipping twice is the same as once."""
         membership = require_unblocked(request, name)
         body = self.body(SkipBody)
         with _answer_refusals():
-            responses.skip(
-                enrolment=membership.enrolment,
-                unit_id=body["unit"],
-                client_key=body["client_key"],
-                reason=body["reason"],
-                note=body["note"],
-            )
+            responses.skip(enrolment=membership.enrolment, **body)
         return Response(status=204)
 
 
@@ -184,21 +148,8 @@ def _answer_refusals() -> Any:
 def _store_answer(
     store: Callable[..., responses.Submitted], membership: Membership, body: dict[str, Any]
 ) -> Response:
+    answers = [Answer(**judgement) for judgement in body.pop("answers")]
     with _answer_refusals():
-        submitted = store(
-            enrolment=membership.enrolment,
-            unit_id=body["unit"],
-            client_key=body["client_key"],
-            answers=[as_answer(judgement) for judgement in body["answers"]],
-            started_at=body["started_at"],
-            active_ms=body["active_ms"],
-            idle_ms=body["idle_ms"],
-            language=body["language"],
-        )
-    result = {
-        "outcome": submitted.public_outcome,
-        "correct": submitted.correct,
-        "feedback": submitted.feedback,
-    }
+        submitted = store(enrolment=membership.enrolment, answers=answers, **body)
     status = 200 if submitted.outcome == "repeat" else 201
-    return Response(AnswerResultSerializer(result).data, status=status)
+    return Response(AnswerResultSerializer(submitted).data, status=status)

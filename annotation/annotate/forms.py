@@ -1,7 +1,5 @@
 """The forms of the annotation page without JavaScript."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Limits on what annotators send, for the page, its plain form and the API."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from django.utils import timezone

@@ -1,19 +1,17 @@
 """What the annotation page shows: units as JSON, and an annotator's last answers. Nothing here writes."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
+from annotation.assignment import lease_keys
 from annotation.core.prepared import Param, Prepared
 from annotation.core.translation import language_fallbacks, translation
 from annotation.models import (
@@ -27,6 +25,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
+from annotation.participation.queries import enrolments
 from annotation.studies.study_file.default_wordings import translated_wording
 
 JSON = dict[str, Any]
@@ -52,23 +51,12 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class LastAnswer:
-    """A current response of an annotator. `judgements`: option id -> their judgement of it, as JSON."""
-
-    response: Response
-    judgements: dict[int, JSON]
-
-
 def units_as_json(
     *, study_id: int, keys: Mapping[int, UUID], training: Sequence[int] = (), language: str = ""
 ) -> list[JSON]:
     """The study's units in `keys` (unit id -> client key) as the page shows them, in that order, in one
-    query.
-
-    Options are in the order in which this annotator sees them: shuffled by the key, none of the above
-    last. The purpose of a unit is not revealed, except for those in `training` (DESIGN §5).
-    """
+    query. Options are shuffled by the key, none of the above last. Only of units in `training` is the purpose
+    revealed (DESIGN §5)."""
     if not keys:
         return []  # a query for no units cannot be prepared
     rows: dict[int, list[JSON]] = {unit_id: [] for unit_id in keys}
@@ -103,19 +91,25 @@ def shown_order(options: Sequence[JSON], *, key: UUID) -> list[JSON]:
     return rest + last
 
 
-def last_answers(*, enrolment: Enrolment, limit: int = 10) -> list[LastAnswer]:
-    """An annotator's last answers, newest first. Training is left out. Gold items are included, since leaving
-    them out would reveal which items are gold."""
-    responses = list(
-        Response.objects.filter(
-            annotator=enrolment.annotator_id,
-            unit__task__study=enrolment.study_id,
-            current=True,
-            withdrawn_at__isnull=True,
-        )
-        .exclude(unit__purpose=Purpose.TRAINING)
-        .order_by("-submitted_at", "-pk")[:limit]
+def correctable_answers(*, enrolment: Enrolment) -> QuerySet[Response]:
+    """An annotator's current answers without training. Gold items are included, since leaving them out would
+    reveal which items are gold."""
+    return enrolments.current_answers(enrolment=enrolment).exclude(unit__purpose=Purpose.TRAINING)
+
+
+def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
+    """The key for the next revision of `earlier`; always the same until that revision exists."""
+    return lease_keys.fixed(
+        annotator_id=enrolment.annotator_id,
+        unit_id=earlier.unit_id,
+        occasion=f"revision {earlier.revision + 1} of {earlier.pk}",
     )
+
+
+def last_answers(*, enrolment: Enrolment, language: str) -> list[JSON]:
+    """An annotator's last ten answers, newest first: `item`, with the key for a correction, `judgements`
+    (option id -> their judgement of it) and `submitted_at`."""
+    responses = list(correctable_answers(enrolment=enrolment).order_by("-submitted_at", "-pk")[:10])
     judgements: dict[int, dict[int, JSON]] = {response.pk: {} for response in responses}
     by_id: dict[int, JSON] = {}
     for judgement in Judgement.objects.filter(response__in=judgements):
@@ -128,7 +122,12 @@ def last_answers(*, enrolment: Enrolment, limit: int = 10) -> list[LastAnswer]:
         }
     for box in Box.objects.filter(judgement__response__in=judgements).order_by("pk"):
         by_id[box.judgement_id]["boxes"].append([box.x0, box.y0, box.x1, box.y1])
-    return [LastAnswer(response=response, judgements=judgements[response.pk]) for response in responses]
+    keys = {response.unit_id: correction_key(enrolment=enrolment, earlier=response) for response in responses}
+    units = units_as_json(study_id=enrolment.study_id, keys=keys, language=language)
+    return [
+        {"item": unit, "judgements": judgements[response.pk], "submitted_at": response.submitted_at}
+        for response, unit in zip(responses, units, strict=True)
+    ]
 
 
 def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) -> JSON:

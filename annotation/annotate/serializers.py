@@ -1,16 +1,10 @@
 """Requests and responses of the annotation API."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
 from django.conf import settings
 from django.urls import resolve, reverse
 from rest_framework import serializers
 
 from annotation.annotate.limits import DAY_MS, MAX_BOXES, MAX_ID, MAX_ITEMS, MAX_OPTIONS
-from annotation.annotate.services.answer_rules import Answer
 from annotation.api.resource import Body
 from annotation.models import SkipReason, TaskKind
 
@@ -84,7 +78,9 @@ class NextItemsSerializer(serializers.Serializer):
 class JudgementBody(Body):
     """The judgement of one option."""
 
-    option = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="Number of the option.")
+    option = serializers.IntegerField(
+        source="option_id", min_value=1, max_value=MAX_ID, help_text="Number of the option."
+    )
     value = serializers.IntegerField(
         min_value=-1000, max_value=1000, help_text="On the scale of the task (docs/protocol.md)."
     )
@@ -108,7 +104,9 @@ class JudgementBody(Body):
 class AnswerBody(Body):
     """An answer to one item, with a judgement of every option shown."""
 
-    unit = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="Number of the unit.")
+    unit = serializers.IntegerField(
+        source="unit_id", min_value=1, max_value=MAX_ID, help_text="Number of the unit."
+    )
     client_key = serializers.UUIDField(help_text="The key that came with the item.")
     # Not `many=True`: the schema would not say that the list must not be empty.
     answers = serializers.ListField(child=JudgementBody(), min_length=1, max_length=MAX_OPTIONS)
@@ -132,7 +130,9 @@ class AnswerBody(Body):
 class SkipBody(Body):
     """Skipping an item."""
 
-    unit = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="Number of the unit.")
+    unit = serializers.IntegerField(
+        source="unit_id", min_value=1, max_value=MAX_ID, help_text="Number of the unit."
+    )
     client_key = serializers.UUIDField(help_text="The key that came with the item.")
     reason = serializers.ChoiceField(choices=SkipReason.choices)
     note = serializers.CharField(max_length=2000, default="", allow_blank=True)
@@ -142,6 +142,7 @@ class AnswerResultSerializer(serializers.Serializer):
     """The result of sending an answer."""
 
     outcome = serializers.ChoiceField(
+        source="public_outcome",
         choices=["kept", "surplus", "repeat"],
         help_text="surplus: stored, but the item had enough answers; repeat: it was stored already.",
     )
@@ -172,15 +173,3 @@ class LastAnswersSerializer(serializers.Serializer):
     """The annotator's last answers, newest first."""
 
     answers = LastAnswerSerializer(many=True)
-
-
-def as_answer(judgement: Mapping[str, Any]) -> Answer:
-    """A valid JudgementBody as the services take it."""
-    return Answer(
-        option_id=judgement["option"],
-        value=judgement["value"],
-        position=judgement["position"],
-        justification=judgement["justification"],
-        whole_image=judgement["whole_image"],
-        boxes=[(x0, y0, x1, y1) for x0, y0, x1, y1 in judgement["boxes"]],
-    )

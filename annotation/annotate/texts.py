@@ -1,7 +1,5 @@
 """Texts of the annotation page, in the reader's language."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.functional import Promise
@@ -120,7 +118,7 @@ def messages() -> dict[str, str]:
 
 
 def box_editor() -> dict[str, str]:
-    """Texts of the box editor, by their names in static/annotation/boxes/messages.js."""
+    """Texts of the box editor (static/annotation/boxes.js). Names in braces are replaced by values."""
     return {
         "editor": _("Image with boxes"),
         "help": _(

@@ -1,22 +1,18 @@
-"""Authentication and token scopes. policies.py decides what an account may do."""
-
-from __future__ import annotations
+"""Authentication, token scopes and rate limits. policies.py decides what an account may do."""
 
 import copy
 from typing import Any
 
+from django.conf import settings
 from django.http import QueryDict
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication, exceptions
-from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle
 
 from annotation.api import tokens
-from annotation.models import ApiToken, Scope
-
-EXPORT_SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
-"""`scopes` of resources for which every method needs *export*."""
-_KEYWORDS = ("bearer", "token")
+from annotation.models import ApiToken
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
@@ -24,7 +20,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
         keyword, _, secret = request.headers.get("authorization", "").partition(" ")
-        if keyword.lower() not in _KEYWORDS:
+        if keyword.lower() not in ("bearer", "token"):
             return None
         token = tokens.authenticate(secret=secret.strip())
         if token is None:
@@ -62,9 +58,22 @@ class HasScope(BasePermission):
         return True
 
 
-def default_scope(method: str) -> Scope:
-    """*read* for safe methods, *manage* for changes."""
-    return Scope.READ if method in SAFE_METHODS else Scope.MANAGE
+class PerCaller(SimpleRateThrottle):
+    """Rate limit: `API_RATE` for each token, account or, without either, IP address.
+
+    Counted in Django's cache: over all processes and machines with CACHE_URL, otherwise in each process.
+    While the shared cache is down, no request is refused.
+    """
+
+    def get_rate(self) -> str:
+        return settings.API_RATE
+
+    def get_cache_key(self, request: Request, view: object) -> str:
+        if isinstance(request.auth, ApiToken):
+            return f"api-rate-token-{request.auth.pk}"
+        if request.user.is_authenticated:
+            return f"api-rate-user-{request.user.pk}"
+        return f"api-rate-address-{self.get_ident(request)}"
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

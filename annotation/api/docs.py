@@ -1,7 +1,5 @@
 """The OpenAPI schema as a file and as a page to read and try out."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from django.conf import settings

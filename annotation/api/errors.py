@@ -1,7 +1,5 @@
 """Errors in one shape: RFC 9457, `application/problem+json` (docs/api.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -16,17 +14,11 @@ from rest_framework.views import set_rollback
 
 MEDIA_TYPE = "application/problem+json"
 _TYPES = {
-    400: "bad-request",
     401: "not-authenticated",
     403: "not-permitted",
-    404: "not-found",
-    405: "method-not-allowed",
-    406: "not-acceptable",
-    409: "conflict",
     412: "changed-meanwhile",
     413: "too-large",
     414: "too-long",
-    415: "unsupported-media-type",
     422: "refused",
     429: "throttled",
     431: "too-long",
@@ -34,15 +26,15 @@ _TYPES = {
     503: "busy",
     507: "no-room",
 }
+"""Status -> type of error, where it is not the status's phrase."""
 
 
 class Conflict(exceptions.APIException):
     """The request conflicts with the current state: `state`, where it has a name."""
 
     status_code = HTTPStatus.CONFLICT
-    default_detail = "This is not possible in the current state."
 
-    def __init__(self, detail: str | None = None, *, state: str = "") -> None:
+    def __init__(self, detail: str, *, state: str = "") -> None:
         super().__init__(detail)
         self.state = state
 
@@ -57,7 +49,6 @@ class Busy(exceptions.APIException):
     """The answer is not available yet: try again after `wait` seconds."""
 
     status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    default_detail = "Try again in a moment."
     wait = 2
 
 
@@ -65,7 +56,6 @@ class Refused(exceptions.APIException):
     """The request is well formed but cannot be carried out."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
-    default_detail = "This cannot be done."
 
 
 class Stale(exceptions.APIException):
@@ -220,7 +210,8 @@ def _errors(detail: Any, *, query: bool, pointer: str = "") -> Iterator[dict[str
     """Each message with the place it refers to."""
     if isinstance(detail, Mapping):
         for key, value in detail.items():
-            here = pointer if key == "non_field_errors" else f"{pointer}/{_escaped(str(key))}"
+            escaped = str(key).replace("~", "~0").replace("/", "~1")
+            here = pointer if key == "non_field_errors" else f"{pointer}/{escaped}"
             yield from _errors(value, query=query, pointer=here)
     elif isinstance(detail, list | tuple):
         for number, value in enumerate(detail):
@@ -229,7 +220,3 @@ def _errors(detail: Any, *, query: bool, pointer: str = "") -> Iterator[dict[str
     else:
         place = {"parameter": pointer.strip("/").partition("/")[0]} if query else {"pointer": pointer}
         yield {"detail": str(detail), **place}
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

@@ -1,26 +1,25 @@
 """The base classes of the API's resources: access, request bodies and parameters, responses."""
 
-from __future__ import annotations
-
 import codecs
-import json
+import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import Http404
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from rest_framework import exceptions, parsers, serializers
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.utils import json
 from rest_framework.views import APIView
 
-from annotation.api.auth import HasScope, SessionAuthentication, TokenAuthentication, default_scope
-from annotation.api.conditional import with_etag
-from annotation.api.errors import BadQuery, TooLarge
-from annotation.api.throttles import PerCaller
+from annotation.api.auth import HasScope, PerCaller, SessionAuthentication, TokenAuthentication
+from annotation.api.errors import BadQuery, Stale, TooLarge
 from annotation.core import replica
 from annotation.models import Scope
 
@@ -31,7 +30,7 @@ class JSONBody(parsers.JSONParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         text = read_body(stream, parser_context)
         try:
-            data = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
+            data = json.loads(text, object_pairs_hook=_without_duplicates)
             # PostgreSQL cannot store U+0000 in text; in JSON it can only be written as an escape.
             if "\\u" in text and any("\x00" in each for each in _texts(data)):
                 raise ValueError("U+0000 is not allowed in text")
@@ -40,36 +39,42 @@ class JSONBody(parsers.JSONParser):
         return data
 
 
-class Body(serializers.Serializer):
-    """A request body. Unknown keys are refused, not ignored."""
+class _Strict(serializers.Serializer):
+    """Unknown keys are refused, not ignored: a misspelt filter would show everything."""
+
+    noun = "field"
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping):
-            unknown = sorted(str(key) for key in data if key not in self.fields)
-            if unknown:
-                known = ", ".join(self.fields) or "none"
-                raise serializers.ValidationError(
-                    {key: [f"There is no such field. Known fields: {known}."] for key in unknown}
-                )
-            wrong = {key: [_KINDS[kind]] for key, kind in self._wrong_types(data)}
-            if wrong:
-                raise serializers.ValidationError(wrong)
+        keys = {str(key) for key in data} if isinstance(data, Mapping) else set()
+        if unknown := sorted(keys - self.fields.keys()):
+            known = ", ".join(self.fields) or "none"
+            message = f"There is no such {self.noun}. Known {self.noun}s: {known}."
+            raise serializers.ValidationError({key: [message] for key in unknown})
         return super().to_internal_value(data)
 
-    def _wrong_types(self, data: Mapping[str, Any]) -> Iterator[tuple[str, type]]:
-        """Fields sent with a type that DRF would convert: 0 for false, a number for a text."""
+
+class Body(_Strict):
+    """A request body."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        validated = super().to_internal_value(data)
+        # DRF would convert them: 0 to false, a number to a text
+        wrong = {}
         for key, value in data.items():
-            kind = bool if isinstance(self.fields[key], serializers.BooleanField) else str
-            texts = isinstance(self.fields[key], serializers.CharField)
-            if (kind is bool or texts) and value is not None and not isinstance(value, kind):
-                yield key, kind
+            field = self.fields[key]
+            if isinstance(field, serializers.BooleanField) and not isinstance(value, bool | None):
+                wrong[key] = ["Send true or false."]
+            elif isinstance(field, serializers.CharField) and not isinstance(value, str | None):
+                wrong[key] = ["Send a string."]
+        if wrong:
+            raise serializers.ValidationError(wrong)
+        return validated
 
 
-_KINDS = {bool: "Send true or false.", str: "Send a string."}
-
-
-class Query(serializers.Serializer):
+class Query(_Strict):
     """Query parameters; annotation/api/pages.py has those of lists."""
+
+    noun = "parameter"
 
 
 class RawRenderer(BaseRenderer):
@@ -103,58 +108,55 @@ class Resource(APIView):
     scopes: ClassVar[Mapping[str, Scope | None]] = {}
 
     def needed_scope(self, method: str) -> Scope | None:
-        method = "GET" if method == "HEAD" else method
-        return self.scopes.get(method, default_scope(method))
+        default = Scope.READ if method in SAFE_METHODS else Scope.MANAGE
+        return self.scopes.get("GET" if method == "HEAD" else method, default)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """As in rest_framework, but requests that fail authentication count for throttling too, and accounts
         and permissions are read from the primary database."""
-        with replica.from_primary():
-            self._check_access(request, *args, **kwargs)
-
-    def _check_access(self, request: Request, *args: Any, **kwargs: Any) -> None:
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
-        request.version, request.versioning_scheme = self.determine_version(request, *args, **kwargs)
-        try:
-            self.perform_authentication(request)
-        finally:
-            self.check_throttles(request)
-        self.check_permissions(request)
+        with replica.from_primary():
+            try:
+                self.perform_authentication(request)
+            finally:
+                self.check_throttles(request)
+            self.check_permissions(request)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
         read = request.method in ("GET", "HEAD") and response.status_code == 200
         if read and isinstance(response, Response):
-            return with_etag(request, response.render())
+            etag = _etag(response.render().content)
+            response["ETag"] = etag
+            response["Cache-Control"] = "private, no-cache"
+            patch_vary_headers(response, ["Authorization", "Cookie", "Accept"])
+            return get_conditional_response(request, etag=etag, response=response)
         response.headers.setdefault("Cache-Control", "private, no-store")
         return response
 
     def query(self, kind: type[Query]) -> dict[str, Any]:
-        """The validated query parameters. Unknown ones are refused, since a misspelt filter would show
-        everything."""
+        """The validated query parameters."""
         params = self.request.query_params
-        # A plain dictionary: with a QueryDict, an empty value would count as missing.
-        serializer = kind(data=params.dict())
-        unknown = sorted(set(params) - set(serializer.fields))
-        if unknown:
-            known = ", ".join(serializer.fields) or "none"
-            raise BadQuery(
-                {name: [f"There is no such parameter. Known parameters: {known}."] for name in unknown}
-            )
         repeated = sorted(name for name in params if len(params.getlist(name)) > 1)
         if repeated:
             raise BadQuery({name: ["Send it once."] for name in repeated})
+        # A plain dictionary: with a QueryDict, an empty value would count as missing.
+        serializer = kind(data=params.dict())
         if not serializer.is_valid():
             raise BadQuery(serializer.errors)
-        data: dict[str, Any] = serializer.validated_data
-        return data
+        return serializer.validated_data
 
     def body(self, kind: type[Body], **options: Any) -> dict[str, Any]:
         """The validated body."""
         serializer = kind(data=self.request.data, **options)
         serializer.is_valid(raise_exception=True)
-        data: dict[str, Any] = serializer.validated_data
-        return data
+        return serializer.validated_data
+
+
+class ExportResource(Resource):
+    """A resource for which every method needs the scope *export*."""
+
+    scopes: ClassVar = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
 
 
 class FileResource(Resource):
@@ -181,9 +183,6 @@ def file_of(*kinds: str) -> dict[tuple[int, str], Any]:
 class NotFoundView(Resource):
     """404 for every unknown URL."""
 
-    scopes: ClassVar = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-    permission_classes = ()
-
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(
             request, force=True
@@ -192,16 +191,30 @@ class NotFoundView(Resource):
         raise Http404
 
 
-def read_body(stream: Any, parser_context: Any) -> str:
+def etag_of(data: Any) -> str:
+    """The strong ETag of the response to a GET: a digest of its JSON."""
+    return _etag(JSONRenderer().render(data))
+
+
+def check_if_match(request: Request, data: Any) -> None:
+    """Raises Stale if If-Match is sent and does not match `data`, the current response to a GET."""
+    if_match = request.headers.get("if-match", "")
+    if if_match and if_match.strip() != "*" and etag_of(data) not in parse_etags(if_match):
+        raise Stale
+
+
+def _etag(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def read_body(stream: Any, parser_context: dict[str, Any]) -> str:
     """The text of a body; raises TooLarge."""
-    context = parser_context or {}
-    request = context.get("request")
-    length = request.headers.get("content-length") or "0" if request is not None else "0"
+    length = parser_context["request"].headers.get("content-length", "")
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if length.isdigit() and int(length) > limit:
         raise TooLarge(f"The body is larger than {limit:,} bytes.")
     try:
-        encoding = codecs.lookup(context.get("encoding") or settings.DEFAULT_CHARSET).name
+        encoding = codecs.lookup(parser_context.get("encoding") or settings.DEFAULT_CHARSET).name
         return str(stream.read(limit + 1).decode(encoding))
     except (LookupError, UnicodeDecodeError) as error:
         raise exceptions.ParseError(f"The body is not UTF-8 text: {error}") from error
@@ -227,7 +240,3 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) < len(pairs):
         raise ValueError("an object has a duplicate key")
     return data
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

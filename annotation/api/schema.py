@@ -1,7 +1,5 @@
 """The OpenAPI schema from drf-spectacular, with errors and conditional requests on every operation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
@@ -54,8 +52,7 @@ class Schema(AutoSchema):
         if operation.get("requestBody"):
             errors |= _WITH_BODY
         for status, text in errors.items():
-            response = responses.setdefault(status, {"description": text})
-            response["content"] = {MEDIA_TYPE: {"schema": shape}}
+            responses.setdefault(status, {"description": text})
         for status, response in responses.items():
             if status.startswith(("4", "5")):
                 response["content"] = {MEDIA_TYPE: {"schema": shape}}

@@ -1,8 +1,6 @@
 """The study in a URL, for accounts that may see it."""
 
-from __future__ import annotations
-
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 
@@ -10,12 +8,12 @@ from annotation import policies
 from annotation.models import Study
 
 
-def study_for_lead(request: Request, name: str) -> Study:
+def study_for_lead(request: HttpRequest | Request, name: str) -> Study:
     """The study if the account leads it; otherwise 404, as if it did not exist."""
     return get_object_or_404(policies.studies_led_by(request.user), name=name)
 
 
-def study_for_export(request: Request, name: str) -> Study:
+def study_for_export(request: HttpRequest | Request, name: str) -> Study:
     """The study if the account may export its data; otherwise 404, as if it did not exist."""
     study = get_object_or_404(Study, name=name)
     if not policies.may_export(request.user, study):

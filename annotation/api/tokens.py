@@ -4,33 +4,24 @@ The secret is shown once, when the token is created. Only its SHA-256 is stored:
 hash, and the stored digest cannot be used as a token.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation import policies
 from annotation.models import ApiToken, AuditEvent, Scope
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
 DAYS = 90
 MAX_DAYS = 365
 MAX_TOKENS = 50
 """Maximum number of valid tokens of one account."""
-_MARK = "vsg_"
-_PREFIX_LENGTH = 12
 _USE_INTERVAL = timedelta(minutes=1)
 
 
@@ -57,7 +48,6 @@ def create(
     scopes: Collection[str],
     by: User | None,
     days: int = DAYS,
-    now: datetime | None = None,
 ) -> NewToken:
     """Create a token with which a program acts as `user` for `days` days and with `scopes`. `by` is None for
     a command.
@@ -65,7 +55,7 @@ def create(
     Raises TokenRefused for an empty or too long name, scopes that are unknown or not available to the
     account, more than MAX_DAYS, and more than MAX_TOKENS valid tokens.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     name = " ".join(name.split())
     if not 1 <= len(name) <= 80:
         raise TokenRefused(_("Give the token a name of at most 80 characters."), field="name")
@@ -83,9 +73,9 @@ def create(
             % {"scopes": ", ".join(available)},
             field="scopes",
         )
-    secret = _MARK + secrets.token_urlsafe(32)
+    secret = f"vsg_{secrets.token_urlsafe(32)}"
     with transaction.atomic():
-        get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
         valid = ApiToken.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=now)
         if valid.count() >= MAX_TOKENS:
             raise TokenRefused(
@@ -95,7 +85,7 @@ def create(
         token = ApiToken.objects.create(
             user=user,
             name=name,
-            prefix=secret[:_PREFIX_LENGTH],
+            prefix=secret[:12],
             digest=_digest(secret),
             scopes=wanted,
             expires_at=now + timedelta(days=days),
@@ -104,11 +94,11 @@ def create(
     return NewToken(token=token, secret=secret)
 
 
-def revoke(*, token: ApiToken, by: User | None, now: datetime | None = None) -> bool:
+def revoke(*, token: ApiToken, by: User | None) -> bool:
     """Revoke a token; return False if it was revoked already."""
     with transaction.atomic():
         valid = ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True)
-        revoked = valid.update(revoked_at=now or timezone.now())
+        revoked = valid.update(revoked_at=timezone.now())
         token.refresh_from_db()
         if revoked:
             _record("api token revoked", token, by=by)
@@ -125,8 +115,7 @@ def authenticate(*, secret: str, now: datetime | None = None) -> ApiToken | None
         .first()
     )
     if token is not None and (token.last_used_at is None or now - token.last_used_at >= _USE_INTERVAL):
-        not_recent = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - _USE_INTERVAL)
-        ApiToken.objects.filter(not_recent, pk=token.pk).update(last_used_at=now)
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token
 
 

@@ -1,11 +1,5 @@
-"""Lease keys: they prove that a unit was assigned to an annotator, without a database row.
-
-A key is a UUID of 64 random bits and 64 bits of HMAC-SHA256 over those bits, the annotator and the unit. It
-is also the idempotency key of the answer. Since the key proves itself, an answer that arrives after its lease
-was returned can still be told from somebody else's (docs/adr/0002-slots.md).
-"""
-
-from __future__ import annotations
+"""Lease keys prove that a unit was assigned to an annotator, without a database row (docs/adr/0002-slots.md):
+UUIDs of 64 random bits and 64 bits of HMAC-SHA256 over those bits, the annotator and the unit."""
 
 import secrets
 from uuid import UUID
@@ -30,8 +24,7 @@ def issue(*, annotator_id: int, unit_id: int) -> UUID:
 
 
 def fixed(*, annotator_id: int, unit_id: int, occasion: str) -> UUID:
-    """A key that is always the same for this `occasion`: a check that an annotator answers once, or the next
-    revision of an answer."""
+    """A key that is always the same for this `occasion`: a check, or the next revision of an answer."""
     unique = _digest(f"occasion:{occasion}:{annotator_id}:{unit_id}")
     return UUID(bytes=unique + _proof(unique, annotator_id=annotator_id, unit_id=unit_id))
 

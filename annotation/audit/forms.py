@@ -1,17 +1,15 @@
 """The filter form of the audit log."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.audit.queries.events import Choices, Filters
+from annotation.audit import queries
 
 
-def _day() -> forms.DateInput:
-    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+class DayField(forms.DateField):
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 
 
 class AuditForm(forms.Form):
@@ -20,15 +18,10 @@ class AuditForm(forms.Form):
     what = forms.ChoiceField(label=_("What"), required=False)
     study = forms.ChoiceField(label=_("Study"), required=False)
     who = forms.ChoiceField(label=_("Who"), required=False)
-    since = forms.DateField(label=_("From (UTC)"), required=False, widget=_day())
-    until = forms.DateField(label=_("To (UTC)"), required=False, widget=_day())
+    since = DayField(label=_("From (UTC)"), required=False)
+    until = DayField(label=_("To (UTC)"), required=False)
 
-    def __init__(self, *args: Any, choices: Choices, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        every = ("", _("all"))
-        self.fields["what"].choices = [every, *((kind, kind) for kind in choices.kinds)]  # type: ignore[attr-defined]
-        self.fields["study"].choices = [every, *choices.studies]  # type: ignore[attr-defined]
-        self.fields["who"].choices = [every, *((name, name) for name in choices.accounts)]  # type: ignore[attr-defined]
-
-    def filters(self) -> Filters:
-        return Filters(**self.cleaned_data)
+        for name, choices in queries.choices().items():
+            self.fields[name].choices = [("", _("all")), *choices]  # type: ignore[attr-defined]

@@ -1,11 +1,10 @@
 """A sentence for each kind of audit event."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
+from collections import defaultdict
 
 from django.utils.translation import gettext, gettext_noop
+
+from annotation.models import AuditEvent
 
 SENTENCES: dict[str, str] = {
     "account switched off": gettext_noop("Switched account %(account)s off."),
@@ -63,13 +62,9 @@ SENTENCES: dict[str, str] = {
 """Kind of event (AuditEvent.what) -> sentence. Events that are not listed are shown by their kind."""
 
 
-class _Details(dict[str, Any]):
-    def __missing__(self, key: str) -> str:
-        return "–"
-
-
-def sentence(what: str, details: Mapping[str, Any]) -> str:
+def sentence(event: AuditEvent) -> str:
     """What happened, in the active language."""
-    if what not in SENTENCES:
-        return what
-    return gettext(SENTENCES[what]) % _Details(details)
+    if event.what not in SENTENCES:
+        return event.what
+    details = event.details if isinstance(event.details, dict) else {}
+    return gettext(SENTENCES[event.what]) % defaultdict(lambda: "–", details)

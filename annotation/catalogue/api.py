@@ -1,7 +1,5 @@
 """The catalogue: identity groups, attributes, and the associations between them."""
 
-from __future__ import annotations
-
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -11,11 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, list_query, page
 from annotation.api.resource import Resource
 from annotation.models import Association, Attribute, Axis, IdentityGroup, Region, Source
-
-_TAGS = ["catalogue"]
 
 
 class CataloguedGroupSerializer(serializers.Serializer):
@@ -72,8 +68,8 @@ class AssociationSerializer(serializers.Serializer):
     )
 
 
-def _text_filter(help_text: str, max_length: int = 200) -> serializers.CharField:
-    return serializers.CharField(required=False, max_length=max_length, help_text=help_text)
+def _text_filter(help_text: str, max_length: int = 200, **options: str) -> serializers.CharField:
+    return serializers.CharField(required=False, max_length=max_length, help_text=help_text, **options)
 
 
 GroupsQuery = list_query(
@@ -94,9 +90,9 @@ AssociationsQuery = list_query(
     "Associations",
     orders={"id": "pk"},
     default="id",
-    source=_text_filter("Only of this source, by name.", 80),
-    group=_text_filter("Only of the identity group of this name.", 120),
-    attribute=_text_filter("Only of this attribute, lower case."),
+    source=_text_filter("Only of this source, by name.", 80, source="source__name"),
+    group=_text_filter("Only of the identity group of this name.", 120, source="group__name"),
+    attribute=_text_filter("Only of this attribute, lower case.", source="attribute__text"),
 )
 SourcesQuery = list_query("Sources", orders={"name": "name"}, default="name")
 
@@ -113,23 +109,18 @@ class CatalogueResource(Resource):
 class IdentityGroups(CatalogueResource):
     """Identity groups."""
 
-    @extend_schema(
-        operation_id="identity_groups_list",
-        parameters=[GroupsQuery],
-        responses=page_serializer(CataloguedGroupSerializer),
-        tags=_TAGS,
-    )
+    @documents_list("identity_groups_list", query=GroupsQuery, row=CataloguedGroupSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
-        query = self.query(GroupsQuery)
-        filters = {key: query[key] for key in ("axis", "region", "name") if key in query}
-        rows = IdentityGroup.objects.filter(**filters)
-        return page(request, rows, query=query, kind=GroupsQuery, row=CataloguedGroupSerializer)
+        groups = IdentityGroup.objects.all()
+        return filtered_page(self, groups, kind=GroupsQuery, row=CataloguedGroupSerializer)
 
 
 class OneIdentityGroup(CatalogueResource):
     """An identity group."""
 
-    @extend_schema(operation_id="identity_groups_read", responses=CataloguedGroupSerializer, tags=_TAGS)
+    @extend_schema(
+        operation_id="identity_groups_read", responses=CataloguedGroupSerializer, tags=["catalogue"]
+    )
     def get(self, request: Request, number: int) -> Response:
         return Response(CataloguedGroupSerializer(get_object_or_404(IdentityGroup, pk=number)).data)
 
@@ -137,12 +128,7 @@ class OneIdentityGroup(CatalogueResource):
 class Attributes(CatalogueResource):
     """Attributes."""
 
-    @extend_schema(
-        operation_id="attributes_list",
-        parameters=[AttributesQuery],
-        responses=page_serializer(AttributeSerializer),
-        tags=_TAGS,
-    )
+    @documents_list("attributes_list", query=AttributesQuery, row=AttributeSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
         query = self.query(AttributesQuery)
         rows: QuerySet[Attribute] = Attribute.objects.all()
@@ -154,29 +140,15 @@ class Attributes(CatalogueResource):
 class Sources(CatalogueResource):
     """The datasets that associations come from."""
 
-    @extend_schema(
-        operation_id="sources_list",
-        parameters=[SourcesQuery],
-        responses=page_serializer(SourceSerializer),
-        tags=_TAGS,
-    )
+    @documents_list("sources_list", query=SourcesQuery, row=SourceSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
-        query = self.query(SourcesQuery)
-        return page(request, Source.objects.all(), query=query, kind=SourcesQuery, row=SourceSerializer)
+        return filtered_page(self, Source.objects.all(), kind=SourcesQuery, row=SourceSerializer)
 
 
 class Associations(CatalogueResource):
     """Associations between identity groups and attributes, with their votes."""
 
-    @extend_schema(
-        operation_id="associations_list",
-        parameters=[AssociationsQuery],
-        responses=page_serializer(AssociationSerializer),
-        tags=_TAGS,
-    )
+    @documents_list("associations_list", query=AssociationsQuery, row=AssociationSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
-        query = self.query(AssociationsQuery)
-        fields = {"source": "source__name", "group": "group__name", "attribute": "attribute__text"}
-        filters = {field: query[key] for key, field in fields.items() if key in query}
-        rows = Association.objects.filter(**filters).select_related("source", "group", "attribute")
-        return page(request, rows, query=query, kind=AssociationsQuery, row=AssociationSerializer)
+        associations = Association.objects.select_related("source", "group", "attribute")
+        return filtered_page(self, associations, kind=AssociationsQuery, row=AssociationSerializer)

@@ -1,8 +1,6 @@
 """Messages in the broker's queues. Database rows decide what is done; a message only wakes a worker
 (DESIGN §6)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

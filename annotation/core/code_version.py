@@ -1,7 +1,5 @@
 """The code version, stored with every score and image so that it can be reproduced years later."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from functools import cache
@@ -27,17 +25,10 @@ def code_version() -> str:
 
 
 def _commit() -> str:
-    if settings.CODE_REVISION:
-        return str(settings.CODE_REVISION)
     git = shutil.which("git")
-    if git is None or not (settings.BASE_DIR / ".git").exists():
-        return ""
-    commit = _git(git, "rev-parse", "--short=12", "HEAD")
-    changed = "+" if commit and _git(git, "status", "--porcelain", "--untracked-files=no") else ""
-    return f"{commit}{changed}"
-
-
-def _git(git: str, *arguments: str) -> str:
-    command = [git, "-C", str(settings.BASE_DIR), *arguments]
+    if settings.CODE_REVISION or git is None or not (settings.BASE_DIR / ".git").exists():
+        return str(settings.CODE_REVISION)
+    describe = ["describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
+    command = [git, "-C", str(settings.BASE_DIR), *describe]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)  # noqa: S603
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -4,8 +4,6 @@ PostgreSQL assigns ids before it commits, so a smaller id can become visible aft
 followed the largest visible id would miss that row for ever.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CSV in which no spreadsheet runs a formula. Pure: no Django."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -34,12 +32,8 @@ def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, str):
         return safe_cell(value)
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
         return json.dumps(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -10,8 +10,6 @@ values of its `Param`s:
 It returns what the query set would return, including locks and related objects.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -52,14 +50,15 @@ class _Statement:
         # Stored on the connection, since a compiler belongs to one.
         statements = vars(connections[DEFAULT_DB_ALIAS]).setdefault("prepared", {})
         if self not in statements:
-            statements[self] = self._compile(self._compiler())
+            statements[self] = self._compile()
         return statements[self]
 
     def _compiler(self) -> Any:
         # A copy, since compiling changes a query and two threads may compile the same one.
         return self.query.clone().get_compiler(DEFAULT_DB_ALIAS)
 
-    def _compile(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
+    def _compile(self) -> tuple[Any, str, tuple[Any, ...]]:
+        compiler = self._compiler()
         return (compiler, *compiler.as_sql())
 
     @contextmanager
@@ -73,8 +72,8 @@ class _Statement:
 
 
 class _Select(_Statement):
-    def _compile(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
-        sql, parameters = compiler.as_sql()
+    def _compile(self) -> tuple[Any, str, tuple[Any, ...]]:
+        compiler, sql, parameters = super()._compile()
         # The converters from columns to Python values are the same for every row.
         converters = compiler.get_converters([column for column, *_ in compiler.select[: compiler.col_count]])
         compiler.get_converters = lambda expressions: converters
@@ -88,7 +87,8 @@ class _Select(_Statement):
 
 
 class _Insert(_Statement):
-    def _compile(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
+    def _compile(self) -> tuple[Any, str, tuple[Any, ...]]:
+        compiler = self._compiler()
         compiler.returning_fields = self.query.get_meta().db_returning_fields
         [(sql, parameters)] = compiler.as_sql()
         return compiler, sql, parameters

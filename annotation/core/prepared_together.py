@@ -10,8 +10,6 @@ SQLite allows no changes in a WITH and has no round trips to save: there the cha
 Each changes a different table, and sees the effect of another only through `Changed` and `InsertedId`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import connection
@@ -44,20 +42,18 @@ class Changed(Param):
         return f'EXISTS (SELECT 1 FROM "{self.name}")', ()  # noqa: S608 - a name in our code
 
 
-class _CombinedStatement(_Statement):
-    """The changes as the WITH of one SELECT, which returns the result of each."""
+class Together(_Statement):
+    """Named changes: on PostgreSQL, the WITH of one SELECT that returns the result of each. Raises KeyError
+    if a value is missing."""
 
-    def __init__(self, changes: dict[str, Change]) -> None:
+    def __init__(self, **changes: Change) -> None:
         super().__init__(None)
-        self.changes = changes
+        self._changes = changes
 
-    def _compiler(self) -> Any:
-        return None
-
-    def _compile(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
+    def _compile(self) -> tuple[Any, str, tuple[Any, ...]]:
         steps, results = [], []
         arguments: list[Any] = []
-        for name, change in self.changes.items():
+        for name, change in self._changes.items():
             _, sql, parameters = change.statement.compiled()
             arguments += parameters
             if isinstance(change, PreparedInsert):
@@ -66,20 +62,12 @@ class _CombinedStatement(_Statement):
                 sql += " RETURNING 1"
                 results.append(f'(SELECT count(*) FROM "{name}")')  # noqa: S608 - a name in our code
             steps.append(f'"{name}" AS ({sql})')
-        return compiler, f"WITH {', '.join(steps)} SELECT {', '.join(results)}", tuple(arguments)
-
-
-class Together:
-    """Named changes. Raises KeyError if a value is missing."""
-
-    def __init__(self, **changes: Change) -> None:
-        self._changes = changes
-        self._combined = _CombinedStatement(changes)
+        return None, f"WITH {', '.join(steps)} SELECT {', '.join(results)}", tuple(arguments)
 
     def run(self, **values: Any) -> dict[str, Any]:
         """Return for each change, by name, the keys it inserted or the number of rows it changed."""
         if connection.vendor == "postgresql":
-            with self._combined.executed(values) as ran:
+            with self.executed(values) as ran:
                 return dict(zip(self._changes, ran.fetchone(), strict=True))
         done: dict[str, Any] = {}
         for name, change in self._changes.items():

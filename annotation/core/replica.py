@@ -4,8 +4,6 @@ Only reads inside `from_replica()` go there, and not within a transaction on the
 primary.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

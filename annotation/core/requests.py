@@ -1,7 +1,5 @@
 """Helpers for requests in views."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,7 +11,7 @@ _View = TypeVar("_View", bound=Callable[..., Any])
 
 
 class LoggedIn(HttpRequest):
-    """A request of a logged-in user, for views behind `login_required`."""
+    """A request of a logged-in user, for views that need a login."""
 
     user: User
     htmx: HtmxDetails

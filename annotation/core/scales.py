@@ -1,11 +1,12 @@
 """The scales of the tasks: the values of a judgement, their labels, and which need a justification.
 
-Pure: no Django models. Values are those of the released files where a release has them (PROTOCOL §2-§5).
+No models. Texts are English here; pages translate them when they show them. Values are those of the released
+files where a release has them (PROTOCOL §2-§5).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+
+from django.utils.translation import gettext_noop as _
 
 
 @dataclass(frozen=True)
@@ -20,29 +21,33 @@ class Label:
 
 # In the order in which they are shown; keys 1-5 choose them (PROTOCOL §2).
 VISUAL_NATURE = (
-    Label(5, "Strongly agree", "explicitly identifiable: objects, colours, e.g. 'hat', 'sombrero', 'short'"),
-    Label(4, "Agree", "deducible from visual cues, e.g. 'fashionable', 'poor'"),
-    Label(2, "Disagree", "hard to see, inferable in specific contexts"),
-    Label(1, "Strongly disagree", "not inferable, e.g. 'kind', 'talkative'"),
-    Label(3, "Unsure", "please say why", needs_justification=True),
+    Label(
+        5,
+        _("Strongly agree"),
+        _("explicitly identifiable: objects, colours, e.g. 'hat', 'sombrero', 'short'"),
+    ),
+    Label(4, _("Agree"), _("deducible from visual cues, e.g. 'fashionable', 'poor'")),
+    Label(2, _("Disagree"), _("hard to see, inferable in specific contexts")),
+    Label(1, _("Strongly disagree"), _("not inferable, e.g. 'kind', 'talkative'")),
+    Label(3, _("Unsure"), _("please say why"), needs_justification=True),
 )
 # PROTOCOL §3
 PREVALENCE = (
-    Label(1, "Stereotypical", "I know of such an opinion in society"),
-    Label(0, "Non-stereotypical", "I do not know of such an opinion"),
-    Label(-1, "Unsure", "please say why", needs_justification=True),
+    Label(1, _("Stereotypical"), _("I know of such an opinion in society")),
+    Label(0, _("Non-stereotypical"), _("I do not know of such an opinion")),
+    Label(-1, _("Unsure"), _("please say why"), needs_justification=True),
 )
 # PROTOCOL §4
 OFFENSIVENESS = (
-    Label(-1, "Not offensive"),
-    Label(1, "Slightly offensive"),
-    Label(2, "Somewhat offensive"),
-    Label(3, "Moderately offensive"),
-    Label(4, "Extremely offensive"),
-    Label(0, "Unsure", "please say why", needs_justification=True),
+    Label(-1, _("Not offensive")),
+    Label(1, _("Slightly offensive")),
+    Label(2, _("Somewhat offensive")),
+    Label(3, _("Moderately offensive")),
+    Label(4, _("Extremely offensive")),
+    Label(0, _("Unsure"), _("please say why"), needs_justification=True),
 )
 # PROTOCOL §5: selected or not
-DEPICTION = (Label(1, "Depicted"), Label(0, "Not depicted"))
+DEPICTION = (Label(1, _("Depicted")), Label(0, _("Not depicted")))
 
 SCALES: dict[str, tuple[Label, ...]] = {
     "visual_nature": VISUAL_NATURE,

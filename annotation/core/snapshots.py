@@ -1,7 +1,5 @@
 """Long reads in a snapshot, without blocking writers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

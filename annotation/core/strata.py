@@ -12,8 +12,6 @@ A profile is a mapping from field to value, e.g. {"origin": "Asia", "gender": "w
 ignores case. Pure: no Django.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -65,11 +63,6 @@ def resolve(text: str, *, region: str) -> str:
     out-region annotators identify with it and reside in North America (PROTOCOL §3).
 
     Raises ValueError if the region is needed and unknown.
-
-    Examples
-    --------
-    >>> resolve("in-region and gender: not male", region="South Asia")
-    'residence: South Asia and gender: not male'
     """
     if not depends_on_group(text):
         return text
@@ -88,22 +81,16 @@ def parse(text: str, *, fields: Iterable[str] | None = None, unresolved: bool = 
     `fields`: the known profile fields; None accepts any. In-region and out-region must be resolved already;
     with `unresolved` they are left out instead, which returns the other clauses.
     """
-    parts = _parts(text)
-    if [part.lower() for part in parts] == [ANY]:
-        return Stratum()
     if depends_on_group(text) and not unresolved:
         raise ValueError(f"'{text}' is for units about an identity group; here there is none.")
     known = None if fields is None else sorted(fields)
-    others = [part for part in parts if part.lower() not in _REGIONAL]
+    others = [part for part in _parts(text) if part.lower() not in _REGIONAL]
     return Stratum(tuple(_clause(part, whole=text, known=known) for part in others))
 
 
 def single_value(text: str, field: str) -> str:
     """The only value, as written, that a stratum allows for `field`; empty if there is none or a choice."""
-    parts = _parts(text)
-    if [part.lower() for part in parts] == [ANY]:
-        return ""
-    for part in parts:
+    for part in _parts(text):
         if part.lower() not in _REGIONAL:
             clause = _clause(part, whole=text, known=None)
             if clause.field == field and not clause.negated and len(clause.values) == 1:
@@ -112,10 +99,11 @@ def single_value(text: str, field: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """The clauses of a stratum, as written. ' and ' separates them only before another 'field:' and next to
-    in-region and out-region, since a value may contain the word: 'origin: Trinidad and Tobago'."""
+    """The clauses of a stratum, as written; 'any' has none. ' and ' separates them only before 'field:' and
+    next to in-region and out-region, since a value may contain the word: 'origin: Trinidad and Tobago'."""
+    text = " ".join(text.split())
     parts: list[str] = []
-    for piece in _AND.split(" ".join(text.split())):
+    for piece in _AND.split(text) if text.lower() != ANY else ():
         begins = _FIELD.match(piece) or piece.lower() in _REGIONAL
         if begins or not parts or parts[-1].lower() in _REGIONAL:
             parts.append(piece)

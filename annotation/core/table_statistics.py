@@ -1,7 +1,5 @@
 """Planner statistics after bulk inserts."""
 
-from __future__ import annotations
-
 from django.db import connection, models
 
 MIN_ROWS = 1000
@@ -11,9 +9,8 @@ MIN_ROWS = 1000
 def analyze_tables(*models_written: type[models.Model], rows: int) -> None:
     """Update PostgreSQL's statistics of the tables of `models_written` after `rows` were inserted at once.
 
-    Its planner uses row counts that are taken only now and then. After an import it would still plan for the
-    few rows from before and join a hundred thousand judgements one by one: a score that takes a second would
-    take an hour. SQLite plans by its indexes and needs no statistics.
+    Its planner would still plan for the few rows from before: a score that takes a second would take an hour.
+    SQLite plans by its indexes and needs no statistics.
     """
     if connection.vendor != "postgresql" or rows < MIN_ROWS:
         return

@@ -1,23 +1,14 @@
 """Choosing the language in which a study's texts are shown (docs/translating.md). Pure: no Django."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 LANGUAGE = "en"
 """The language of texts outside `translations`."""
 
 Translations = Mapping[str, Mapping[str, Any]]
 """Language -> field, e.g. "title" -> its text in that language."""
-
-
-class Translated(Protocol):
-    """A row with its fields in English, as attributes, and in other languages."""
-
-    @property
-    def translations(self) -> Translations: ...
 
 
 @dataclass(frozen=True)
@@ -35,14 +26,7 @@ class LocalizedText:
 
 
 def language_fallbacks(language: str) -> tuple[str, str]:
-    """The languages to try for a reader of `language`, best first: the language itself and the one it is a
-    variety of. If a text exists in neither, its original is shown.
-
-    Examples
-    --------
-    >>> language_fallbacks("pt-br")
-    ('pt-br', 'pt')
-    """
+    """The languages to try for a reader of `language`, best first: 'pt-br', then 'pt'."""
     return language, language.partition("-")[0]
 
 
@@ -54,11 +38,11 @@ def translation(translations: Translations, field: str, language: str) -> tuple[
     return None
 
 
-def translated_field(row: Translated, field: str, language: str) -> tuple[Any, str]:
+def translated_field(row: Any, field: str, language: str) -> tuple[Any, str]:
     """A field of a study or a task for readers of `language`, or its original, with the language found."""
     return translation(row.translations, field, language) or (getattr(row, field), LANGUAGE)
 
 
-def translated_text(row: Translated, field: str, language: str) -> LocalizedText:
+def translated_text(row: Any, field: str, language: str) -> LocalizedText:
     """Like `translated_field`, for a text."""
     return LocalizedText(*translated_field(row, field, language))

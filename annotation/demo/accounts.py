@@ -1,7 +1,5 @@
 """The demonstration's logins. Their passwords are public, so they are never created on a real server."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.conf import settings

@@ -1,9 +1,4 @@
-"""Simulated annotators. They take slots and submit answers through the same services as people.
-
-So the rules of assignment, scales, justifications and boxes apply to them too (DESIGN §4).
-"""
-
-from __future__ import annotations
+"""Simulated annotators. They take slots and answer through the same services as people (DESIGN §4)."""
 
 import random
 from collections.abc import Sequence
@@ -19,10 +14,8 @@ from annotation.models import (
     Annotator,
     Enrolment,
     EnrolmentStatus,
-    Option,
     OptionRole,
     ProfileAnswer,
-    Slot,
     Study,
     TaskKind,
     Unit,
@@ -34,12 +27,11 @@ _PAUSE = timedelta(seconds=4)
 def enrol_annotators(*, study: Study, scenario: Scenario) -> list[Enrolment]:
     """Create the simulated annotators with their profiles and enrol them in `study`."""
     enrolments = []
-    for number, person in enumerate(scenario.annotators, start=1):
+    for number, profile in enumerate(scenario.annotators, start=1):
         annotator, created = Annotator.objects.get_or_create(
             pseudonym=f"simulated-{number:02}", defaults={"simulated": True}
         )
         if created:
-            profile = {"origin": person.origin, "gender": person.gender, "age_band": person.age_band}
             ProfileAnswer.objects.bulk_create(
                 ProfileAnswer(annotator=annotator, field=field, value=value, may_publish=True)
                 for field, value in profile.items()
@@ -73,65 +65,43 @@ def answer_all(
                 active.remove(enrolment)
                 continue
             unit = units[slot.unit_id]
-            seconds = rng.uniform(4, 12) if unit.task.kind == TaskKind.VISUAL_NATURE else rng.uniform(12, 40)
-            ended = clock + timedelta(seconds=seconds)
-            _answer(
-                slot,
-                enrolment,
-                _judge(unit, scenario=scenario, truth=truth, rng=rng),
-                began=clock,
-                ended=ended,
+            rating = unit.task.kind == TaskKind.VISUAL_NATURE
+            seconds = rng.uniform(4, 12) if rating else rng.uniform(12, 40)
+            assert slot.lease_key is not None
+            submit(
+                enrolment=enrolment,
+                unit_id=unit.pk,
+                client_key=slot.lease_key,
+                answers=_rate(unit, scenario, rng) if rating else _depict(unit, scenario, truth, rng),
+                started_at=clock,
+                active_ms=round(seconds * 1000),
+                now=clock + timedelta(seconds=seconds),
             )
             # The annotators work in parallel, so the clock advances by a fraction of each one's time.
             clock += timedelta(seconds=seconds / len(enrolments)) + _PAUSE / len(enrolments)
     return clock + timedelta(minutes=1)
 
 
-def _answer(
-    slot: Slot, enrolment: Enrolment, answers: list[Answer], *, began: datetime, ended: datetime
-) -> None:
-    assert slot.lease_key is not None
-    submit(
-        enrolment=enrolment,
-        unit_id=slot.unit_id,
-        client_key=slot.lease_key,
-        answers=answers,
-        started_at=began,
-        active_ms=round((ended - began).total_seconds() * 1000),
-        now=ended,
-    )
-
-
-def _judge(unit: Unit, *, scenario: Scenario, truth: Truth, rng: random.Random) -> list[Answer]:
-    if unit.task.kind == TaskKind.VISUAL_NATURE:
-        return [_rate(unit, scenario=scenario, rng=rng)]
-    return _depict(unit, scenario=scenario, truth=truth, rng=rng)
-
-
-def _rate(unit: Unit, *, scenario: Scenario, rng: random.Random) -> Answer:
+def _rate(unit: Unit, scenario: Scenario, rng: random.Random) -> list[Answer]:
     assert unit.attribute is not None
     weights = scenario.visual_weights[scenario.attributes[unit.attribute.text]]
     value = rng.choices((5, 4, 3, 2, 1), weights)[0]
-    return Answer(
-        option_id=unit.options.all()[0].pk,
-        value=value,
-        position=1,
-        justification=rng.choice(scenario.reasons) if value == 3 else "",
-    )
+    reason = rng.choice(scenario.reasons) if value == 3 else ""
+    return [Answer(option_id=unit.options.all()[0].pk, value=value, position=1, justification=reason)]
 
 
-def _depict(unit: Unit, *, scenario: Scenario, truth: Truth, rng: random.Random) -> list[Answer]:
+def _depict(unit: Unit, scenario: Scenario, truth: Truth, rng: random.Random) -> list[Answer]:
     """Select a drawn attribute with probability `hit`, another one with the level's false probability."""
     assert unit.image is not None
     group = unit.image.group.name
     level = scenario.levels[next(item.level for item in scenario.groups if item.name == group)]
-    boxes = {box.attribute: box.extent for box in truth[group, unit.image.index].boxes}
-    attributes = [option for option in unit.options.all() if option.role != OptionRole.NONE_OF_ABOVE]
-    none = next(option for option in unit.options.all() if option.role == OptionRole.NONE_OF_ABOVE)
+    boxes = truth[group, unit.image.index].boxes
+    *attributes, none = unit.options.all()
     rng.shuffle(attributes)
     answers = []
     for position, option in enumerate(attributes, start=1):
-        text = _text(option)
+        assert option.attribute is not None
+        text = option.attribute.text
         false = level.false_stereotypical if option.role == OptionRole.STEREOTYPICAL else level.false_random
         selected = rng.random() < (scenario.hit if text in boxes else false)
         around = boxes.get(text) or _random_box(rng)
@@ -146,11 +116,6 @@ def _depict(unit: Unit, *, scenario: Scenario, truth: Truth, rng: random.Random)
     nothing = not any(answer.value for answer in answers)
     answers.append(Answer(option_id=none.pk, value=int(nothing), position=len(answers) + 1))
     return answers
-
-
-def _text(option: Option) -> str:
-    assert option.attribute is not None
-    return option.attribute.text
 
 
 def _random_box(rng: random.Random) -> Extent:

@@ -1,10 +1,7 @@
 """A small canvas: flat, antialiased shapes in image pixels. Pillow only, no Django."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from io import BytesIO
 
 from PIL import Image as PillowImage
@@ -19,14 +16,6 @@ Extent = tuple[float, float, float, float]
 """x0, y0, x1, y1 in image pixels, x0 < x1 and y0 < y1."""
 
 
-@dataclass(frozen=True)
-class DrawnBox:
-    """Where an attribute was drawn: the ground truth of a sample."""
-
-    attribute: str
-    extent: Extent
-
-
 class Canvas:
     """Draws at twice the size and halves it at the end, which antialiases every edge."""
 
@@ -36,42 +25,36 @@ class Canvas:
         self._pen = ImageDraw.Draw(self._image)
 
     def polygon(self, points: Sequence[Point], fill: str) -> None:
-        self._pen.polygon([_scaled(x, y) for x, y in points], fill=fill)
+        self._pen.polygon([_scaled(point) for point in points], fill=fill)
 
     def ellipse(self, extent: Extent, fill: str) -> None:
-        self._pen.ellipse(_scaled_extent(extent), fill=fill)
+        self._pen.ellipse(_scaled(extent), fill=fill)
 
     def rectangle(self, extent: Extent, fill: str, radius: float = 0) -> None:
-        self._pen.rounded_rectangle(_scaled_extent(extent), radius * _OVERSAMPLING, fill=fill)
+        self._pen.rounded_rectangle(_scaled(extent), radius * _OVERSAMPLING, fill=fill)
 
     def slice(self, extent: Extent, start: float, end: float, fill: str) -> None:
         """A pie slice; angles in degrees clockwise from three o'clock."""
-        self._pen.pieslice(_scaled_extent(extent), start, end, fill=fill)
+        self._pen.pieslice(_scaled(extent), start, end, fill=fill)
 
     def arc(self, extent: Extent, start: float, end: float, fill: str, width: float = 3) -> None:
-        self._pen.arc(_scaled_extent(extent), start, end, fill=fill, width=round(width * _OVERSAMPLING))
+        self._pen.arc(_scaled(extent), start, end, fill=fill, width=round(width * _OVERSAMPLING))
 
     def line(self, points: Sequence[Point], fill: str, width: float = 3) -> None:
         """A line with round ends and corners."""
         self._pen.line(
-            [_scaled(x, y) for x, y in points], fill=fill, width=round(width * _OVERSAMPLING), joint="curve"
+            [_scaled(point) for point in points], fill=fill, width=round(width * _OVERSAMPLING), joint="curve"
         )
         for x, y in (points[0], points[-1]):
             self.ellipse((x - width / 2, y - width / 2, x + width / 2, y + width / 2), fill)
 
     def bar(self, start: Point, end: Point, width: float, fill: str) -> None:
         """A straight bar with square ends, at any angle."""
+        (x0, y0), (x1, y1) = start, end
         length = math.dist(start, end)
-        across = ((start[1] - end[1]) / length * width / 2, (end[0] - start[0]) / length * width / 2)
-        self.polygon(
-            [
-                (start[0] + across[0], start[1] + across[1]),
-                (end[0] + across[0], end[1] + across[1]),
-                (end[0] - across[0], end[1] - across[1]),
-                (start[0] - across[0], start[1] - across[1]),
-            ],
-            fill,
-        )
+        dx, dy = (y0 - y1) / length * width / 2, (x1 - x0) / length * width / 2
+        corners = [(x0 + dx, y0 + dy), (x1 + dx, y1 + dy), (x1 - dx, y1 - dy), (x0 - dx, y0 - dy)]
+        self.polygon(corners, fill)
 
     def snapshot(self) -> PillowImage.Image:
         return self._image.copy()
@@ -80,7 +63,7 @@ class Canvas:
         """Undo everything drawn since `before` outside a rounded rectangle, so that clothes end at the
         body."""
         mask = PillowImage.new("L", self._image.size, 0)
-        ImageDraw.Draw(mask).rounded_rectangle(_scaled_extent(extent), radius * _OVERSAMPLING, fill=255)
+        ImageDraw.Draw(mask).rounded_rectangle(_scaled(extent), radius * _OVERSAMPLING, fill=255)
         self._image.paste(before, mask=ImageChops.invert(mask))
 
     def mark(self, text: str) -> None:
@@ -88,7 +71,7 @@ class Canvas:
         font = ImageFont.load_default(12 * _OVERSAMPLING)
         width = self._pen.textlength(text, font=font) / _OVERSAMPLING
         self.rectangle((10, 10, 26 + width, 32), "#ffffff", radius=11)
-        self._pen.text(_scaled(18, 21), text, fill="#4a4f54", font=font, anchor="lm")
+        self._pen.text((18 * _OVERSAMPLING, 21 * _OVERSAMPLING), text, fill="#4a4f54", font=font, anchor="lm")
 
     def png(self) -> bytes:
         """The finished image as PNG, SIZE by SIZE pixels."""
@@ -97,10 +80,5 @@ class Canvas:
         return out.getvalue()
 
 
-def _scaled(x: float, y: float) -> Point:
-    return x * _OVERSAMPLING, y * _OVERSAMPLING
-
-
-def _scaled_extent(extent: Extent) -> Extent:
-    x0, y0, x1, y1 = extent
-    return x0 * _OVERSAMPLING, y0 * _OVERSAMPLING, x1 * _OVERSAMPLING, y1 * _OVERSAMPLING
+def _scaled(edges: Sequence[float]) -> tuple[float, ...]:
+    return tuple(edge * _OVERSAMPLING for edge in edges)

@@ -1,11 +1,20 @@
 """The demonstration's source, identity groups, attributes and associations."""
 
-from __future__ import annotations
+from statistics import mean
 
 from django.db import transaction
 
 from annotation.demo.scenario import Scenario
 from annotation.models import Association, Attribute, Axis, IdentityGroup, Source
+
+_COUNTS = (
+    "in_stereotypical",
+    "in_nonstereotypical",
+    "in_unsure",
+    "out_stereotypical",
+    "out_nonstereotypical",
+    "out_unsure",
+)
 
 
 @transaction.atomic
@@ -32,34 +41,20 @@ def make_catalogue(*, scenario: Scenario) -> int:
         (Attribute(text=text) for text in sorted(scenario.attributes)), ignore_conflicts=True
     )
     attributes = {row.text: row for row in Attribute.objects.filter(text__in=scenario.attributes)}
-    present = set(Association.objects.filter(source=source).values_list("group__name", "attribute__text"))
-    missing = [
-        _association(source, groups[group.name], attributes[text], counts, group.offence.get(text, ()))
-        for group in scenario.groups
-        for text, counts in group.votes.items()
-        if (group.name, text) not in present
-    ]
-    Association.objects.bulk_create(missing)
-    return len(missing)
-
-
-def _association(
-    source: Source,
-    group: IdentityGroup,
-    attribute: Attribute,
-    counts: tuple[int, int, int, int, int, int],
-    ratings: tuple[int, ...],
-) -> Association:
-    return Association(
-        source=source,
-        group=group,
-        attribute=attribute,
-        in_stereotypical=counts[0],
-        in_nonstereotypical=counts[1],
-        in_unsure=counts[2],
-        out_stereotypical=counts[3],
-        out_nonstereotypical=counts[4],
-        out_unsure=counts[5],
-        offensiveness=list(ratings),
-        offensiveness_mean=sum(ratings) / len(ratings) if ratings else None,
+    before = source.associations.count()
+    Association.objects.bulk_create(
+        (
+            Association(
+                source=source,
+                group=groups[group.name],
+                attribute=attributes[text],
+                offensiveness=group.offence.get(text, []),
+                offensiveness_mean=mean(group.offence[text]) if text in group.offence else None,
+                **dict(zip(_COUNTS, counts, strict=True)),
+            )
+            for group in scenario.groups
+            for text, counts in group.votes.items()
+        ),
+        ignore_conflicts=True,
     )
+    return source.associations.count() - before

@@ -5,15 +5,11 @@ only if the attribute 'dark skin' is drawn. Hair, clothes and tones depend on th
 the identity, so that only the attributes distinguish groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from annotation.demo.canvas import Canvas, Extent
 
-INK = "#2b2f33"
-HEAD: Extent = (202, 132, 310, 262)
 PAPER_TONES = ("#a9b7bd", "#b7afc2", "#a8b8a9", "#c2b6a3", "#b3b9cc")
 CLOTH_TONES = ("#5d7f8e", "#8c6d86", "#6f8a6a", "#a6735a", "#5f6e96", "#8a7d55")
 HAIR_TONES = ("#3a3431", "#5a463b", "#6d6a6e", "#453c52")
@@ -30,16 +26,12 @@ class Look:
     cut: str  # short, bob, bun
 
 
-def torso(*, thin: bool) -> Extent:
-    return (176, 286, 336, 580) if thin else (128, 286, 384, 580)
-
-
 def draw_person(c: Canvas, look: Look, worn: frozenset[str]) -> dict[str, Extent]:
     """Draw the figure with the attributes in `worn` it can wear; return the extent of each."""
     thin = "thin" in worn
-    body = torso(thin=thin)
+    body = (176, 286, 336, 580) if thin else (128, 286, 384, 580)
     skin = DARK_SKIN if "dark skin" in worn else look.paper
-    head = (210, 132, 302, 262) if thin else HEAD
+    head = (210, 132, 302, 262) if thin else (202, 132, 310, 262)
     covered = bool(worn & HATS.keys())
     extents: dict[str, Extent] = {}
     if look.cut == "bob":
@@ -58,9 +50,10 @@ def draw_person(c: Canvas, look: Look, worn: frozenset[str]) -> dict[str, Extent
     c.ellipse(head, skin)
     c.slice((head[0] - 8, 120, head[2] + 8, 262), 180, 360, look.hair)
     c.ellipse((head[0] + 2, 166, head[2] - 2, 222), skin)
+    ink = "#2b2f33" if skin != DARK_SKIN else "#1f130c"
     for x in (236, 276):
-        c.ellipse((x - 4, 200, x + 4, 208), INK if skin != DARK_SKIN else "#1f130c")
-    c.arc((240, 216, 272, 238), 25, 155, INK if skin != DARK_SKIN else "#1f130c", 3)
+        c.ellipse((x - 4, 200, x + 4, 208), ink)
+    c.arc((240, 216, 272, 238), 25, 155, ink, 3)
     if thin:
         extents["thin"] = (body[0], 132, body[2], 512)
     if skin == DARK_SKIN:

@@ -1,12 +1,11 @@
 """A drawn sample: the image with its true boxes, and which attributes fit into one image."""
 
-from __future__ import annotations
-
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from annotation.demo.canvas import SIZE, Canvas, DrawnBox, Extent
+from annotation.demo.canvas import SIZE, Canvas, Extent
 from annotation.demo.figure import (
     CLOTH_TONES,
     FACE_AND_NECK,
@@ -19,10 +18,8 @@ from annotation.demo.figure import (
 )
 from annotation.demo.props import PROPS
 
-MARK = "drawn sample"
 _SKIES = ("#dbe4e8", "#e6e0d6", "#dfe3d8", "#e2dde6", "#dde3ea")
 _GROUNDS = ("#c3cbc6", "#cdc6ba", "#c2c8b9", "#c8c2cd", "#bfc8d0")
-_LEFT, _RIGHT = (76.0, 410.0), (434.0, 410.0)
 
 
 def _mountain(c: Canvas) -> Extent:
@@ -73,7 +70,7 @@ def _snow(c: Canvas) -> Extent:
 
 
 _HORIZON: dict[str, Callable[[Canvas], Extent]] = {"mountain": _mountain, "pyramid": _pyramid}
-_GROUND: dict[str, Callable[[Canvas], Extent]] = {"desert": _desert, "beach": _beach}
+_GROUND: dict[str, Callable[[Canvas], Extent]] = {"desert": _desert, "beach": _beach, "snow": _snow}
 
 # Attributes in the same zone would cover each other, so an image has one per zone (two props: left, right).
 ZONES: dict[str, str] = {
@@ -84,26 +81,20 @@ ZONES: dict[str, str] = {
     **dict.fromkeys(_GROUND, "ground"),
     **{name: name for name in (*FACE_AND_NECK, "thin", "dark skin", "snow")},
 }
-_ZONE_CAPACITY = {"prop": 2}
 
 
 @dataclass(frozen=True)
 class DrawnSample:
-    """An image and its ground truth. `png`: the bytes of a SIZE by SIZE image."""
+    """An image (SIZE by SIZE) and its ground truth: where each attribute was drawn."""
 
     png: bytes
-    boxes: tuple[DrawnBox, ...]
+    boxes: dict[str, Extent]
 
 
 def fits(attributes: Iterable[str]) -> bool:
     """Whether one image can show all these attributes; raises KeyError if one cannot be drawn."""
-    taken: dict[str, int] = {}
-    for attribute in attributes:
-        zone = ZONES[attribute]
-        taken[zone] = taken.get(zone, 0) + 1
-        if taken[zone] > _ZONE_CAPACITY.get(zone, 1):
-            return False
-    return True
+    taken = Counter(ZONES[attribute] for attribute in attributes)
+    return all(number <= (2 if zone == "prop" else 1) for zone, number in taken.items())
 
 
 def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
@@ -126,21 +117,19 @@ def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
     )
     canvas = Canvas(_SKIES[scene])
     extents: dict[str, Extent] = {}
-    for name in sorted(attributes & _HORIZON.keys()):
+    for name in attributes & _HORIZON.keys():
         extents[name] = _HORIZON[name](canvas)
     canvas.rectangle((0, 372, SIZE, SIZE), _GROUNDS[scene])
-    for name in sorted(attributes & _GROUND.keys()):
-        extents[name] = _GROUND[name](canvas)
-    if "snow" in attributes:
-        extents["snow"] = _snow(canvas)
+    for name, draw_ground in _GROUND.items():
+        if name in attributes:
+            extents[name] = draw_ground(canvas)
     extents |= draw_person(canvas, look, attributes)
-    places = [_LEFT, _RIGHT]
+    places = [(76.0, 410.0), (434.0, 410.0)]
     rng.shuffle(places)
     for name, (x, y) in zip(sorted(attributes & PROPS.keys()), places, strict=False):
         extents[name] = PROPS[name](canvas, x, y)
-    canvas.mark(MARK)
-    boxes = tuple(DrawnBox(attribute=name, extent=_clipped(extents[name])) for name in sorted(extents))
-    return DrawnSample(png=canvas.png(), boxes=boxes)
+    canvas.mark("drawn sample")
+    return DrawnSample(png=canvas.png(), boxes={name: _clipped(extents[name]) for name in sorted(extents)})
 
 
 def _clipped(extent: Extent) -> Extent:

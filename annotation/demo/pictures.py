@@ -1,7 +1,5 @@
 """The demonstration's drawn images: files named by hash, rows marked as drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from django.db import transaction
@@ -38,27 +36,23 @@ def store(*, drawn: Truth, prompts_of: Callable[[str], Sequence[str]]) -> int:
             name=IMAGE_SET,
             defaults={"title": "Demonstration drawings", "licence": "Apache-2.0", "drawn": True},
         )
-        names = {group for group, _ in drawn}
-        groups = {
-            row.name: row for row in IdentityGroup.objects.filter(axis=Axis.NATIONALITY, name__in=names)
-        }
-        present = set(Image.objects.filter(image_set=image_set).values_list("group__name", "index"))
-        missing = []
-        for (group, index), (name, sha256) in files.items():
-            if (group, index) in present:
-                continue
-            prompts = prompts_of(groups[group].demonym)
-            missing.append(
+        rows = IdentityGroup.objects.filter(axis=Axis.NATIONALITY, name__in={group for group, _ in drawn})
+        groups = {row.name: (row, prompts_of(row.demonym)) for row in rows}
+        before = image_set.images.count()
+        images = []
+        for (name, index), (file, sha256) in files.items():
+            group, prompts = groups[name]
+            images.append(
                 Image(
                     image_set=image_set,
-                    group=groups[group],
+                    group=group,
                     index=index,
                     prompt=prompts[(index - 1) % len(prompts)],
                     width=SIZE,
                     height=SIZE,
-                    file=name,
+                    file=file,
                     sha256=sha256,
                 )
             )
-        Image.objects.bulk_create(missing)
-    return len(missing)
+        Image.objects.bulk_create(images, ignore_conflicts=True)
+        return image_set.images.count() - before

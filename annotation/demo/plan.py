@@ -1,7 +1,5 @@
 """Which attributes are shown with each image, and which of them are drawn. Pure: no Django."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,16 +54,14 @@ def _plan_group(scenario: Scenario, group: Group) -> GroupPlan:
         name=group.name,
     )
     pictures = []
-    for index in range(1, PICTURES_PER_GROUP + 1):
+    for index, chosen in enumerate(drawn, start=1):
         shown = [*stereotypical, *randoms]
         rng.shuffle(shown)
         pages = tuple(
             tuple(shown[start : start + ATTRIBUTES_PER_PAGE])
             for start in range(0, len(shown), ATTRIBUTES_PER_PAGE)
         )
-        pictures.append(
-            PicturePlan(index=index, drawn=drawn[index - 1], pages=pages, seed=rng.randrange(2**31))
-        )
+        pictures.append(PicturePlan(index=index, drawn=chosen, pages=pages, seed=rng.randrange(2**31)))
     return GroupPlan(
         group=group.name,
         stereotypical=tuple(stereotypical),

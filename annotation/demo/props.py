@@ -3,13 +3,9 @@
 A prop is drawn around its centre (x, y) and returns its extent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from annotation.demo.canvas import Canvas, Extent
-
-Prop = Callable[[Canvas, float, float], Extent]
 
 
 def _baguette(c: Canvas, x: float, y: float) -> Extent:
@@ -174,7 +170,7 @@ def _sheep(c: Canvas, x: float, y: float) -> Extent:
     return x - 58, y - 22, x + 62, y + 80
 
 
-PROPS: dict[str, Prop] = {
+PROPS: dict[str, Callable[[Canvas, float, float], Extent]] = {
     "baguette": _baguette,
     "basket": _basket,
     "camel": _camel,

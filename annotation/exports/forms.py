@@ -1,7 +1,5 @@
 """The form of the export page. The rules are in the services."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,14 +11,14 @@ from annotation.exports.formats.registry import FORMATS
 from annotation.exports.selection import COUNTED, SURPLUS, Filters
 from annotation.models import IdentityGroup, Pool, Study, TaskKind
 
-_POOLS = {
-    Pool.IN_REGION.value: _("live in the region of the group they judge"),
-    Pool.OUT_REGION.value: _("identify with that region and live in North America"),
-}
-_STATUSES = {
-    COUNTED: _("counted: used by scores"),
-    SURPLUS: _("surplus: came after the target was reached"),
-}
+_POOLS = [
+    (Pool.IN_REGION.value, _("live in the region of the group they judge")),
+    (Pool.OUT_REGION.value, _("identify with that region and live in North America")),
+]
+_STATUSES = [
+    (COUNTED, _("counted: used by scores")),
+    (SURPLUS, _("surplus: came after the target was reached")),
+]
 
 
 class ExportForm(forms.Form):
@@ -47,25 +45,20 @@ class ExportForm(forms.Form):
         shown = IdentityGroup.objects.filter(images__units__task__study=study)
         judged = IdentityGroup.objects.filter(associations__units__task__study=study)
         groups = sorted({*shown.values_list("name", flat=True), *judged.values_list("name", flat=True)})
-        self._set_choices("format", [(one.name, one.title) for one in FORMATS.values()])
         every = [("", pgettext_lazy("a filter that is left out", "all"))]
-        self._set_choices(
-            "task", every + [(kind, _(label)) for kind, label in TaskKind.choices if kind in kinds]
-        )
-        self._set_choices("group", every + [(name, name) for name in groups])
-        self._set_choices("pool", every + list(_POOLS.items()))
-        self._set_choices("stratum", every + [(text, text) for text in strata])
-        self._set_choices("status", every + list(_STATUSES.items()))
-
-    def _set_choices(self, name: str, choices: list[tuple[str, Any]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
+        for name, choices in (
+            ("format", [(one.name, one.title) for one in FORMATS.values()]),
+            ("task", every + [(kind, _(label)) for kind, label in TaskKind.choices if kind in kinds]),
+            ("group", every + [(group, group) for group in groups]),
+            ("stratum", every + [(text, text) for text in strata]),
+            ("pool", every + _POOLS),
+            ("status", every + _STATUSES),
+        ):
+            self.fields[name].choices = choices  # type: ignore[attr-defined]
 
     def filters(self) -> Filters:
         """The chosen filters; the form must be valid."""
-        names = ("task", "since", "until", "group", "pool", "stratum", "status")
-        return Filters(**{name: self.cleaned_data[name] for name in names})
+        return Filters(**{name: value for name, value in self.cleaned_data.items() if name != "format"})
 
     def query_string(self) -> str:
         """Format and filters as the query string of a URL; the form must be valid."""

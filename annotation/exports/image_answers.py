@@ -1,7 +1,5 @@
 """Answers about images, one image at a time: the source of every format with boxes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,9 +31,7 @@ _FIELDS = (
     "response__unit__page",
     "response_id",
     "response__annotator__pseudonym",
-    "response__annotator__simulated",
     "response__slot__stratum",
-    "response__language",
     "response__submitted_at",
     "response__active_ms",
     "pk",
@@ -75,9 +71,7 @@ class Review:
     unit: int
     page: int
     annotator: str
-    simulated: bool
     stratum: str
-    language: str
     submitted_at: datetime | None
     active_ms: int | None
     shown: list[ShownOption] = field(default_factory=list)
@@ -121,17 +115,14 @@ class ReviewedImage:
 
 
 def reviewed_images(selection: Selection) -> Iterator[ReviewedImage]:
-    """Every image with its selected responses, also images in which nothing was found.
-
-    One image is in memory at a time. Of earlier ones only the names are kept, to make names unique.
-    """
+    """Every image with its selected responses, also images in which nothing was found, one at a time."""
     taken: set[str] = set()
     for image_fields, rows in groupby(_rows(selection), key=itemgetter(slice(0, _IMAGE_FIELDS))):
         key, reference, file, width, height, *keys = image_fields
         reviews: dict[int, Review] = {}
         for row in rows:
             unit, page, response, *response_fields, _pk = row[_IMAGE_FIELDS : _KEY + 1]
-            pseudonym, simulated, stratum, language, submitted_at, active_ms = response_fields
+            pseudonym, stratum, submitted_at, active_ms = response_fields
             review = reviews.get(response)
             if review is None:
                 review = reviews[response] = Review(
@@ -139,9 +130,7 @@ def reviewed_images(selection: Selection) -> Iterator[ReviewedImage]:
                     unit=unit,
                     page=page,
                     annotator=pseudonym or "",
-                    simulated=bool(simulated or selection.study.simulated),
                     stratum=stratum or "",
-                    language=language,
                     submitted_at=submitted_at,
                     active_ms=active_ms,
                 )
@@ -187,19 +176,7 @@ def _file_name(name: str, key: int, taken: set[str]) -> str:
     return plain
 
 
-class CategoryNumbers(dict[str, int]):
-    """Attributes and their numbers. An attribute that a new response adds meanwhile gets the next number."""
-
-    def __init__(self, texts: list[str], *, first: int) -> None:
-        super().__init__((text, number) for number, text in enumerate(texts, first))
-        self._first = first
-
-    def __missing__(self, text: str) -> int:
-        self[text] = self._first + len(self)
-        return self[text]
-
-
-def category_numbers(selection: Selection, *, first: int = 1) -> CategoryNumbers:
+def category_numbers(selection: Selection, *, first: int = 1) -> dict[str, int]:
     """Every attribute that was shown, in alphabetical order, numbered from `first`."""
     texts = (
         selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION])
@@ -208,17 +185,13 @@ def category_numbers(selection: Selection, *, first: int = 1) -> CategoryNumbers
         .values_list("option__attribute__text", flat=True)
         .distinct()
     )
-    return CategoryNumbers(sorted(texts), first=first)
+    return {text: number for number, text in enumerate(sorted(texts), first)}
 
 
-def has_file(image: ReviewedImage) -> bool:
-    """Whether the image's file is in our storage."""
-    return bool(image.stored) and default_storage.exists(image.stored)
-
-
-def image_file(image: ReviewedImage, path: str) -> File:
-    """The image's own file, as `path` in the export."""
-    return File(path, _bytes(image.stored))
+def stored_files(image: ReviewedImage, path: str) -> Iterator[File]:
+    """The image's own file, as `path` in the export, if it is in our storage."""
+    if image.stored and default_storage.exists(image.stored):
+        yield File(path, _bytes(image.stored))
 
 
 def _bytes(stored: str) -> Iterator[bytes]:

@@ -1,22 +1,24 @@
 """Zip archives and Excel sheets as streams of bytes, never whole in memory."""
 
-from __future__ import annotations
-
 import io
 import re
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import xlsxwriter
+from django.http import StreamingHttpResponse
 
 from annotation.export_files import work_folder
+from annotation.exports.selection import ExportRefused
 
+README = "README.md"
 CHUNK_BYTES = 1 << 18
 """Size of a piece of a stream, in bytes."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -34,34 +36,18 @@ class StreamBuffer(io.RawIOBase):
     """A writable file whose content so far can be taken out again and again."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._held = 0
-        self._written = 0
+        self.content = bytearray()
 
     def writable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:
-        return False
-
-    def write(self, data: object) -> int:
-        piece = bytes(memoryview(data))  # type: ignore[arg-type]
-        self._parts.append(piece)
-        self._held += len(piece)
-        self._written += len(piece)
-        return len(piece)
-
-    def tell(self) -> int:
-        return self._written
-
-    @property
-    def full(self) -> bool:
-        return self._held >= CHUNK_BYTES
+    def write(self, data: Any) -> int:
+        self.content += data
+        return len(data)
 
     def take(self) -> bytes:
-        taken = b"".join(self._parts)
-        self._parts.clear()
-        self._held = 0
+        taken = bytes(self.content)
+        self.content.clear()
         return taken
 
 
@@ -75,9 +61,41 @@ def zip_stream(files: Iterable[File]) -> Iterator[bytes]:
             with archive.open(header, "w", force_zip64=True) as entry:
                 for piece in file.content:
                     entry.write(piece)
-                    if buffer.full:
+                    if len(buffer.content) >= CHUNK_BYTES:
                         yield buffer.take()
     yield buffer.take()
+
+
+def file_content(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(CHUNK_BYTES):
+            yield piece
+
+
+def was_made_by(folder: Path, mark: str) -> bool:
+    """Whether the README.md of the folder holds `mark`: nothing else is ever replaced."""
+    readme = folder / README
+    return readme.is_file() and mark in readme.read_text(encoding="utf-8", errors="replace")
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """A name beside `path` for a new folder, which replaces `path` if the block succeeds."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as unfinished:
+        new = Path(unfinished, "new")
+        yield new
+        if path.exists():
+            path.rename(Path(unfinished, "old"))
+        new.rename(path)
+
+
+def zip_response(archive: Iterable[bytes], file_name: str) -> StreamingHttpResponse:
+    """The download of an archive that is sent as it is made."""
+    return StreamingHttpResponse(
+        archive,
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{file_name}"'},
+    )
 
 
 class TemporaryText:
@@ -98,31 +116,14 @@ class TemporaryText:
                 yield piece
 
 
-def encoded_chunks(lines: Iterable[str]) -> Iterator[bytes]:
-    """Texts as bytes, in pieces of about CHUNK_BYTES."""
-    pieces: list[str] = []
-    length = 0
-    for line in lines:
-        pieces.append(line)
-        length += len(line)
-        if length >= CHUNK_BYTES:
-            yield "".join(pieces).encode()
-            pieces.clear()
-            length = 0
-    yield "".join(pieces).encode()
-
-
 MAX_ROWS = 1_048_576
 """The most rows that a sheet can hold."""
 
 
-def xlsx_sheet(
-    name: str, rows: Iterable[tuple[object, ...]], *, too_long: Callable[[], Exception]
-) -> Iterator[bytes]:
+def xlsx_sheet(name: str, rows: Iterable[tuple[object, ...]]) -> Iterator[bytes]:
     """An Excel file with one sheet. Numbers are numbers; everything else is text, never a formula.
 
-    It is written to disk row by row and read from there. Raises `too_long()` if there are more than MAX_ROWS
-    rows.
+    It is written to disk row by row and read from there. Raises ExportRefused after MAX_ROWS rows.
     """
     with tempfile.TemporaryDirectory(dir=work_folder(), prefix="sheet-") as folder:
         path = Path(folder, "sheet.xlsx")
@@ -132,12 +133,12 @@ def xlsx_sheet(
             page = book.add_worksheet(name)
             for number, row in enumerate(rows):
                 if number >= MAX_ROWS:
-                    raise too_long()
+                    raise ExportRefused(
+                        "These are more rows than an Excel sheet can hold. Filter, or use the long table."
+                    )
                 for column, value in enumerate(row):
                     if isinstance(value, int | float):
                         page.write_number(number, column, value)
                     else:
                         page.write_string(number, column, _NOT_XML.sub("", str(value)))
-        with path.open("rb") as file:
-            while piece := file.read(CHUNK_BYTES):
-                yield piece
+        yield from file_content(path)

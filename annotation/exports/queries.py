@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from annotation import policies
 from annotation.models import ExportJob, ExportState, Judgement, Study
@@ -45,10 +47,12 @@ def is_large(study: Study) -> bool:
     return judgements[: LARGE + 1].count() > LARGE
 
 
-def export_job(user: User, study: Study, *, pk: int) -> ExportJob | None:
-    """One background export of `study`; None unless `user` requested it and may still fetch it."""
-    job = ExportJob.objects.select_related("study").filter(study=study, pk=pk).first()
-    return job if job is not None and policies.may_fetch_export(user, job) else None
+def export_job(user: User, study: Study, *, pk: int) -> ExportJob:
+    """One background export of `study`; 404 unless `user` requested it and may still fetch it."""
+    job = get_object_or_404(ExportJob.objects.select_related("study"), study=study, pk=pk)
+    if not policies.may_fetch_export(user, job):
+        raise Http404
+    return job
 
 
 def exports_of(user: User, study: Study) -> list[ListedExport]:

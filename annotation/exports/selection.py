@@ -29,6 +29,7 @@ from annotation.models import (
     Purpose,
     Region,
     Study,
+    TaskKind,
 )
 
 COUNTED, SURPLUS = "counted", "surplus"
@@ -79,7 +80,7 @@ class Selection:
     """Answers of one study, with the number of rows that an export has read so far.
 
     `on_progress` is called with that number. `withdrawn`: how many responses of the study were withdrawn when
-    the export began (`snapshot.consistent_read`).
+    the export began (`snapshot.consistent_read`). `ids`: only these judgements, all if empty.
     """
 
     study: Study
@@ -87,6 +88,7 @@ class Selection:
     rows: int = 0
     withdrawn: int = 0
     on_progress: Callable[[int], None] | None = None
+    ids: Sequence[int] = ()
 
     def count_rows(self, rows: int) -> None:
         """Add to the number of rows read."""
@@ -101,6 +103,8 @@ class Selection:
         rows = Judgement.objects.filter(
             response__unit__task__study=self.study, response__withdrawn_at__isnull=True
         )
+        if self.ids:
+            rows = rows.filter(pk__in=self.ids)
         if tasks:
             rows = rows.filter(response__unit__task__kind__in=tasks)
         if filters.task:
@@ -118,7 +122,13 @@ class Selection:
             rows = rows.filter(response__slot__stratum=filters.stratum)
         if filters.pool:
             rows = with_pools(rows).filter(**{POOLS[filters.pool]: True})
-        return _with_status(rows, filters.status or status)
+        if status := filters.status or status:
+            rows = rows.filter(
+                response__unit__purpose=Purpose.DATA,
+                response__current=True,
+                response__slot__isnull=status == SURPLUS,
+            )
+        return rows
 
 
 def check_filters(study: Study, filters: Filters) -> None:
@@ -159,9 +169,10 @@ def check_groups(rows: QuerySet[Judgement], *, of: str) -> None:
             )
 
 
-def check_attributes(rows: QuerySet[Judgement]) -> None:
+def check_attributes(selection: Selection) -> None:
     """For formats that write the option without an attribute as NONE_OF_ABOVE. Raises ExportRefused if an
     attribute has that name."""
+    rows = selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION])
     if rows.filter(option__attribute__text=NONE_OF_ABOVE).exists():
         raise ExportRefused(
             f"An attribute is called '{NONE_OF_ABOVE}'. This format could not distinguish it from the option "
@@ -192,16 +203,6 @@ def with_pools(rows: QuerySet[Judgement]) -> QuerySet[Any]:
 def _profile_has(name: str, value: Any) -> Exists:
     answers = ProfileAnswer.objects.filter(annotator=OuterRef("response__annotator"), field=name)
     return Exists(answers.filter(value__iexact=value))
-
-
-def _with_status(rows: QuerySet[Judgement], status: str) -> QuerySet[Judgement]:
-    if not status:
-        return rows
-    return rows.filter(
-        response__unit__purpose=Purpose.DATA,
-        response__current=True,
-        response__slot__isnull=status == SURPLUS,
-    )
 
 
 def _midnight(day: date) -> datetime:

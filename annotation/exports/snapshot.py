@@ -1,7 +1,5 @@
 """One consistent state of a study for an export, without anybody who withdraws in the meantime."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,9 +1,4 @@
-"""The long table: one row for each annotator, unit and option shown (DESIGN §8; Prabhakaran et al. 2021).
-
-Memory does not grow with the study: one query is read in chunks, and each chunk's boxes are one more query.
-"""
-
-from __future__ import annotations
+"""The long table: one row for each annotator, unit and option shown (DESIGN §8; Prabhakaran et al. 2021)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -97,10 +92,13 @@ COLUMN_SPECS: tuple[tuple[str, str, str], ...] = (
 )
 COLUMNS = tuple(name for name, _, _ in COLUMN_SPECS)
 
+LABELS = {(kind, one.value): one.name for kind, scale in scales.SCALES.items() for one in scale}
+"""Kind of task and value -> the value in words."""
+
 CHUNK = 2000
 """Rows in memory at a time. The boxes of one chunk are one query."""
 
-_FIELDS = (
+FIELDS = (
     "pk",
     "value",
     "position",
@@ -145,17 +143,12 @@ def chunks(selection: Selection, *, status: str = "") -> Iterator[list[Row]]:
 
     Unknown values are None, texts are unchanged, boxes are lists of corners.
     """
-    judgements = rows_query(selection, status=status).iterator(chunk_size=CHUNK)
-    labels = {(kind, one.value): one.name for kind, scale in scales.SCALES.items() for one in scale}
+    query = ordered_judgements(selection, status=status).values_list(*FIELDS, named=True)
+    judgements = query.iterator(chunk_size=CHUNK)
     while chunk := list(islice(judgements, CHUNK)):
-        boxes = boxes_of(row[0] for row in chunk)
-        yield [_row(selection, labels, row, boxes.get(row[0], [])) for row in chunk]
+        boxes = boxes_of(row.pk for row in chunk)
+        yield [_row(selection, row, boxes.get(row.pk, [])) for row in chunk]
         selection.count_rows(len(chunk))
-
-
-def rows_query(selection: Selection, *, status: str = "") -> QuerySet[Any]:
-    """The query of the table, without the boxes."""
-    return ordered_judgements(selection, status=status).values_list(*_FIELDS)
 
 
 def ordered_judgements(selection: Selection, *, status: str = "") -> QuerySet[Judgement]:
@@ -179,85 +172,47 @@ def image_name(reference: str | None, file: str | None) -> str:
     return reference or PurePath(file or "").name
 
 
-def _row(selection: Selection, labels: dict[tuple[str, int], str], row: Row, boxes: list[Corners]) -> Row:
-    (
-        _key,
-        value,
-        position,
-        justification,
-        whole_image,
-        role,
-        attribute,
-        response,
-        task_version,
-        revision,
-        current,
-        started_at,
-        submitted_at,
-        active_ms,
-        idle_ms,
-        language,
-        slot,
-        stratum,
-        pseudonym,
-        simulated,
-        kind,
-        unit,
-        unit_name,
-        purpose,
-        page,
-        unit_attribute,
-        association_axis,
-        association_group,
-        association_attribute,
-        image_id,
-        reference,
-        file,
-        image_set,
-        image_index,
-        image_axis,
-        image_group,
-    ) = row
-    image = image_name(reference, file)
-    identity = image_group or association_group or ""
-    if image_id:
+def _row(selection: Selection, row: Any, boxes: list[Corners]) -> Row:
+    image = image_name(row.response__unit__image__reference, row.response__unit__image__file)
+    identity = row.response__unit__image__group__name or row.response__unit__association__group__name or ""
+    if row.response__unit__image_id:
         stimulus = image
     elif identity:
-        stimulus = f"{identity}: {association_attribute}"
+        stimulus = f"{identity}: {row.response__unit__association__attribute__text}"
     else:
-        stimulus = unit_attribute
+        stimulus = row.response__unit__attribute__text
     return (
         selection.study.name,
-        kind,
-        task_version,
-        unit,
-        unit_name,
+        row.response__unit__task__kind,
+        row.response__task_version,
+        row.response__unit__position,
+        row.response__unit__source_name,
         stimulus,
-        purpose,
-        page if image_id else None,
+        row.response__unit__purpose,
+        row.response__unit__page if row.response__unit__image_id else None,
         image,
-        image_set or "",
-        image_index,
-        image_axis or association_axis or "",
+        row.response__unit__image__image_set__name or "",
+        row.response__unit__image__index,
+        row.response__unit__image__group__axis or row.response__unit__association__group__axis or "",
         identity,
-        "" if role == OptionRole.NONE_OF_ABOVE else attribute or "",
-        role,
-        response,
-        pseudonym or "",
-        bool(selection.study.simulated or simulated),
-        stratum or "",
-        value,
-        labels[kind, value],
-        position,
-        justification,
+        "" if row.option__role == OptionRole.NONE_OF_ABOVE else row.option__attribute__text or "",
+        row.option__role,
+        row.response_id,
+        row.response__annotator__pseudonym or "",
+        bool(selection.study.simulated or row.response__annotator__simulated),
+        row.response__slot__stratum or "",
+        row.value,
+        LABELS[row.response__unit__task__kind, row.value],
+        row.position,
+        row.justification,
         boxes,
-        whole_image,
-        started_at,
-        submitted_at,
-        active_ms,
-        idle_ms,
-        language,
-        revision,
-        current,
-        slot is None and purpose == Purpose.DATA,
+        row.whole_image,
+        row.response__started_at,
+        row.response__submitted_at,
+        row.response__active_ms,
+        row.response__idle_ms,
+        row.response__language,
+        row.response__revision,
+        row.response__current,
+        row.response__slot_id is None and row.response__unit__purpose == Purpose.DATA,
     )

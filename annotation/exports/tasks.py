@@ -1,7 +1,5 @@
 """Celery task for exports. The message only wakes a worker; the database row decides what is done."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 
@@ -38,12 +36,8 @@ def enqueue(job: ExportJob) -> None:
     Without a broker no message is needed: the embedded worker polls for pending rows. If the broker is down,
     `enqueue_waiting` sends the message later.
     """
-
-    def send() -> None:
-        make_export.delay(job.pk)
-
     if settings.CELERY_BROKER_URL and job.state == ExportState.PENDING:
-        transaction.on_commit(send, robust=True)
+        transaction.on_commit(lambda: make_export.delay(job.pk), robust=True)
 
 
 def enqueue_waiting() -> int:

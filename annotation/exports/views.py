@@ -1,24 +1,21 @@
 """Downloads of annotator-level data, for admins."""
 
-from __future__ import annotations
-
 import logging
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
-from annotation import policies
+from annotation.api.study_access import study_for_export
 from annotation.core.requests import LoggedIn
 from annotation.exports import queries, tasks
-from annotation.exports.formats.registry import FORMATS
+from annotation.exports.formats.registry import FORMATS, readme
 from annotation.exports.forms import ExportForm
-from annotation.exports.selection import ExportRefused
+from annotation.exports.packing import zip_response
+from annotation.exports.selection import ExportRefused, Selection
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import writing
 from annotation.models import ExportJob, Study
@@ -26,29 +23,17 @@ from annotation.models import ExportJob, Study
 log = logging.getLogger(__name__)
 
 
-def exported_study(request: LoggedIn, name: str) -> Study:
-    """The study, if the account may export its data; 404 otherwise, as if it did not exist."""
-    study = get_object_or_404(Study, name=name)
-    if not policies.may_export(request.user, study):
-        raise Http404
-    return study
-
-
-@login_required
-@never_cache
 @require_safe
 def export_page(request: LoggedIn, name: str) -> HttpResponse:
     """The formats with their uses, and the filters."""
-    study = exported_study(request, name)
+    study = study_for_export(request, name)
     return _page(request, study, ExportForm(study, initial={"format": "csv"}))
 
 
-@login_required
 @require_GET
-@never_cache
 def export_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHttpResponse:
     """The chosen export as a zip archive, with a description of its columns."""
-    study = exported_study(request, name)
+    study = study_for_export(request, name)
     form = ExportForm(study, request.GET)
     if not form.is_valid():
         return _page(request, study, form, status=422)
@@ -58,19 +43,13 @@ def export_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHtt
     except ExportRefused as refused:
         form.add_error(None, str(refused))
         return _page(request, study, form, status=422)
-    return StreamingHttpResponse(
-        archive,
-        content_type="application/zip",
-        headers={"Content-Disposition": f'attachment; filename="{study.name}-{fmt}.zip"'},
-    )
+    return zip_response(archive, f"{study.name}-{fmt}.zip")
 
 
-@login_required
 @require_GET
-@never_cache
 def export_annotations(request: LoggedIn, name: str) -> StreamingHttpResponse:
     """The long table of the whole study as plain CSV. A header links to the description of its columns."""
-    study = exported_study(request, name)
+    study = study_for_export(request, name)
     return StreamingHttpResponse(
         writing.stream_csv(study=study, by=request.user),
         content_type="text/csv; charset=utf-8",
@@ -81,21 +60,17 @@ def export_annotations(request: LoggedIn, name: str) -> StreamingHttpResponse:
     )
 
 
-@login_required
 @require_safe
-@never_cache
 def export_columns(request: LoggedIn, name: str) -> HttpResponse:
     """The description of the plain CSV's columns: Markdown, sent as text so that a browser shows it."""
-    study = exported_study(request, name)
-    return HttpResponse(writing.csv_columns(study=study), content_type="text/plain; charset=utf-8")
+    study = study_for_export(request, name)
+    return HttpResponse(readme(FORMATS["csv"], Selection(study)), content_type="text/plain; charset=utf-8")
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_list(request: LoggedIn, name: str) -> HttpResponse:
     """POST requests an export, now or in the background; GET shows the progress of background exports."""
-    study = exported_study(request, name)
+    study = study_for_export(request, name)
     if request.method != "POST":
         # The page polls this address; anything else is sent to the whole page.
         if not request.htmx:
@@ -117,7 +92,6 @@ def export_list(request: LoggedIn, name: str) -> HttpResponse:
     return redirect(f"{reverse('export_page', args=[name])}#exports")
 
 
-@login_required
 @require_POST
 def export_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
     """Make an export again, or delete it."""
@@ -133,9 +107,7 @@ def export_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
     return redirect(f"{reverse('export_page', args=[name])}#exports")
 
 
-@login_required
 @require_GET
-@never_cache
 def export_file(request: LoggedIn, name: str, pk: int) -> HttpResponse | FileResponse:
     """The file of an export that was made in the background."""
     job = _job(request, name, pk)
@@ -148,19 +120,11 @@ def export_file(request: LoggedIn, name: str, pk: int) -> HttpResponse | FileRes
         log.exception("export %s cannot be read", job.pk)
         messages.error(request, _("The export storage is not responding. Try again in a minute."))
         return redirect("export_page", name=name)
-    return FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"{job.study.name}-{job.format}.zip",
-        content_type="application/zip",
-    )
+    return FileResponse(file, as_attachment=True, filename=f"{job.study.name}-{job.format}.zip")
 
 
 def _job(request: LoggedIn, name: str, pk: int) -> ExportJob:
-    job = queries.export_job(request.user, exported_study(request, name), pk=pk)
-    if job is None:
-        raise Http404
-    return job
+    return queries.export_job(request.user, study_for_export(request, name), pk=pk)
 
 
 def _listed_exports(request: LoggedIn, study: Study) -> dict[str, object]:

@@ -1,7 +1,5 @@
 """Image files. Each is named by its hash and written completely or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

@@ -1,8 +1,4 @@
-"""Uploads in progress are written to a folder in VAR_DIR, on the disk that stores them afterwards.
-
-The usual folder for temporary files is memory in a container. The files have no names, so they disappear if
-the process is killed.
-"""
+"""Uploads in progress are written to nameless files in VAR_DIR, on the disk that stores them afterwards."""
 
 from __future__ import annotations
 
@@ -43,7 +39,7 @@ def ran_out_of_space(request: Any) -> bool:
 
 class SpoolingUploadHandler(FileUploadHandler):
     """Write an uploaded file to the disk. If the disk is full, the rest of the request is read and thrown
-    away, so that the browser receives the answer of visage_app/storage/disk_full.py."""
+    away, so that the browser receives the answer of visage_app/storage/body_limits.py."""
 
     file: UploadedFile
 

@@ -1,11 +1,7 @@
 """Answers: responses, judgements and boxes. Append-only (DESIGN §3)."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import CheckConstraint, F, Index, Q, UniqueConstraint
 
 from annotation.models.people import Annotator
 from annotation.models.units import Option, Slot, Unit
@@ -39,25 +35,25 @@ class Response(models.Model):
     withdrawn_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
+        constraints = [
+            UniqueConstraint(
                 fields=["slot"],
                 condition=Q(current=True, slot__isnull=False),
                 name="response_one_current_per_slot",
             ),
-            models.UniqueConstraint(
+            UniqueConstraint(
                 fields=["slot", "revision"], condition=Q(slot__isnull=False), name="response_unique_revision"
             ),
-            models.CheckConstraint(condition=Q(revision__gte=1), name="response_revision_from_one"),
-            models.CheckConstraint(
+            CheckConstraint(condition=Q(revision__gte=1), name="response_revision_from_one"),
+            CheckConstraint(
                 condition=Q(started_at__isnull=True)
                 | Q(submitted_at__isnull=True)
                 | Q(submitted_at__gte=F("started_at")),
                 name="response_submitted_after_started",
             ),
         ]
-        indexes: ClassVar = [
-            models.Index(fields=["annotator", "submitted_at"], name="response_by_annotator"),
+        indexes = [
+            Index(fields=["annotator", "submitted_at"], name="response_by_annotator"),
         ]
 
     def __str__(self) -> str:
@@ -82,9 +78,9 @@ class Skip(models.Model):
     at = models.DateTimeField()
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["unit", "annotator"], name="skip_unique"),
-            models.CheckConstraint(condition=Q(reason__in=SkipReason.values), name="skip_reason_known"),
+        constraints = [
+            UniqueConstraint(fields=["unit", "annotator"], name="skip_unique"),
+            CheckConstraint(condition=Q(reason__in=SkipReason.values), name="skip_reason_known"),
         ]
 
     def __str__(self) -> str:
@@ -107,11 +103,11 @@ class Judgement(models.Model):
     whole_image = models.BooleanField(default=False, help_text="Seen in the image as a whole, not in a box.")
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["response", "option"], name="judgement_unique_option"),
-            models.UniqueConstraint(fields=["response", "position"], name="judgement_unique_position"),
-            models.CheckConstraint(condition=Q(position__gte=1), name="judgement_position_from_one"),
-            models.CheckConstraint(condition=Q(value__range=(-1, 5)), name="judgement_value_in_scale"),
+        constraints = [
+            UniqueConstraint(fields=["response", "option"], name="judgement_unique_option"),
+            UniqueConstraint(fields=["response", "position"], name="judgement_unique_position"),
+            CheckConstraint(condition=Q(position__gte=1), name="judgement_position_from_one"),
+            CheckConstraint(condition=Q(value__range=(-1, 5)), name="judgement_value_in_scale"),
         ]
 
     def __str__(self) -> str:
@@ -133,9 +129,9 @@ class Box(models.Model):
 
     class Meta:
         verbose_name_plural = "boxes"
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(x0__lt=F("x1"), y0__lt=F("y1")), name="box_corners_ordered"),
-            models.CheckConstraint(
+        constraints = [
+            CheckConstraint(condition=Q(x0__lt=F("x1"), y0__lt=F("y1")), name="box_corners_ordered"),
+            CheckConstraint(
                 condition=Q(x0__gte=0, y0__gte=0, x1__lte=F("image_width"), y1__lte=F("image_height")),
                 name="box_inside_image",
             ),

@@ -1,11 +1,7 @@
-"""Identity groups, attributes, and the associations between them (PROTOCOL §1)."""
-
-from __future__ import annotations
-
-from typing import ClassVar
+"""Identity groups, attributes, the associations between them, and images (PROTOCOL §1, DESIGN §2)."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import CheckConstraint, Q, UniqueConstraint
 from django.db.models.functions import Lower, Trim
 
 
@@ -55,13 +51,13 @@ class IdentityGroup(models.Model):
 
     class Meta:
         ordering = ["name"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["axis", "name"], name="identitygroup_unique_per_axis"),
-            models.CheckConstraint(condition=~Q(name=""), name="identitygroup_has_name"),
-            models.CheckConstraint(
+        constraints = [
+            UniqueConstraint(fields=["axis", "name"], name="identitygroup_unique_per_axis"),
+            CheckConstraint(condition=~Q(name=""), name="identitygroup_has_name"),
+            CheckConstraint(
                 condition=Q(region="") | Q(region__in=Region.values), name="identitygroup_region_known"
             ),
-            models.CheckConstraint(condition=Q(axis__in=Axis.values), name="identitygroup_axis_known"),
+            CheckConstraint(condition=Q(axis__in=Axis.values), name="identitygroup_axis_known"),
         ]
 
     def __str__(self) -> str:
@@ -75,11 +71,9 @@ class Attribute(models.Model):
 
     class Meta:
         ordering = ["text"]
-        constraints: ClassVar = [
-            models.CheckConstraint(
-                condition=Q(text=Lower(Trim("text"))), name="attribute_lower_case_trimmed"
-            ),
-            models.CheckConstraint(condition=~Q(text=""), name="attribute_has_text"),
+        constraints = [
+            CheckConstraint(condition=Q(text=Lower(Trim("text"))), name="attribute_lower_case_trimmed"),
+            CheckConstraint(condition=~Q(text=""), name="attribute_has_text"),
         ]
 
     def __str__(self) -> str:
@@ -107,11 +101,9 @@ class Association(models.Model):
     offensiveness_mean = models.FloatField(null=True)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["source", "group", "attribute"], name="association_unique_per_source"
-            ),
-            models.CheckConstraint(
+        constraints = [
+            UniqueConstraint(fields=["source", "group", "attribute"], name="association_unique_per_source"),
+            CheckConstraint(
                 condition=Q(
                     out_stereotypical__isnull=True, out_nonstereotypical__isnull=True, out_unsure__isnull=True
                 )
@@ -122,7 +114,7 @@ class Association(models.Model):
                 ),
                 name="association_out_counts_all_or_none",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(offensiveness_mean__isnull=True) | Q(offensiveness_mean__range=(-1, 4)),
                 name="association_offensiveness_in_scale",
             ),
@@ -130,3 +122,47 @@ class Association(models.Model):
 
     def __str__(self) -> str:
         return f"{self.group_id}:{self.attribute_id}"
+
+
+class ImageSet(models.Model):
+    """Images that were made or published together, e.g. "ViSAGe release"."""
+
+    name = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    model_name = models.CharField(
+        max_length=200, blank=True, help_text="The text-to-image model, where known."
+    )
+    licence = models.CharField(max_length=80, blank=True)
+    drawn = models.BooleanField(default=False, help_text="Drawn sample pictures, not a model's output.")
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Image(models.Model):
+    """One image of an identity group. It has a file here or a reference to an external one."""
+
+    image_set = models.ForeignKey(ImageSet, on_delete=models.CASCADE, related_name="images")
+    group = models.ForeignKey(IdentityGroup, on_delete=models.PROTECT, related_name="images")
+    prompt = models.CharField(max_length=500, blank=True)
+    index = models.PositiveIntegerField(help_text="Number of the image within its set and group, from 1.")
+    width = models.PositiveIntegerField(help_text="pixels")
+    height = models.PositiveIntegerField(help_text="pixels")
+    file = models.FileField(upload_to="images/", max_length=200, blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    reference = models.CharField(max_length=500, blank=True, help_text="Where the image is kept outside.")
+
+    class Meta:
+        ordering = ["group__name", "index"]
+        constraints = [
+            UniqueConstraint(fields=["image_set", "group", "index"], name="image_unique_in_set"),
+            CheckConstraint(condition=~Q(file="") | ~Q(reference=""), name="image_file_or_reference"),
+            CheckConstraint(
+                condition=Q(file="") | Q(sha256__regex=r"^[0-9a-f]{64}$"), name="image_file_has_sha256"
+            ),
+            CheckConstraint(condition=Q(width__gt=0, height__gt=0), name="image_has_size"),
+            CheckConstraint(condition=Q(index__gt=0), name="image_index_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.group} {self.index}"

@@ -1,15 +1,17 @@
-"""API tokens, webhooks and their deliveries."""
-
-from __future__ import annotations
+"""API tokens, webhooks and their deliveries, and background exports (DESIGN §8)."""
 
 import uuid
-from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 
 from annotation.models.studies import Study
+
+_UNFINISHED = Q(state__in=["pending", "claimed"])
+_CLAIM_IFF_CLAIMED = Q(state="claimed", claim__isnull=False, lease_expires_at__isnull=False) | (
+    ~Q(state="claimed") & Q(claim__isnull=True, lease_expires_at__isnull=True)
+)
 
 
 class Scope(models.TextChoices):
@@ -40,11 +42,9 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=~Q(name=""), name="apitoken_has_name"),
-            models.CheckConstraint(
-                condition=Q(digest__regex=r"^[0-9a-f]{64}$"), name="apitoken_digest_is_sha256"
-            ),
+        constraints = [
+            CheckConstraint(condition=~Q(name=""), name="apitoken_has_name"),
+            CheckConstraint(condition=Q(digest__regex=r"^[0-9a-f]{64}$"), name="apitoken_digest_is_sha256"),
         ]
 
     def __str__(self) -> str:
@@ -75,13 +75,21 @@ class Webhook(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "url"], name="webhook_unique_url"),
-            models.CheckConstraint(condition=~Q(secret=""), name="webhook_has_secret"),
+        constraints = [
+            UniqueConstraint(fields=["study", "url"], name="webhook_unique_url"),
+            CheckConstraint(condition=~Q(secret=""), name="webhook_has_secret"),
         ]
 
     def __str__(self) -> str:
         return self.url
+
+    @property
+    def state(self) -> str:
+        """*on*, *failing* (the last attempt failed, others follow), *given up* (disabled after failing too
+        long) or *off* (disabled by an account)."""
+        if self.disabled_at is not None:
+            return "given up" if self.disabled_why else "off"
+        return "failing" if self.failing_since is not None else "on"
 
 
 class DeliveryState(models.TextChoices):
@@ -113,35 +121,90 @@ class Delivery(models.Model):
     class Meta:
         ordering = ["-pk"]
         verbose_name_plural = "deliveries"
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(state__in=DeliveryState.values), name="delivery_state_known"),
-            models.CheckConstraint(condition=~Q(event=""), name="delivery_has_event"),
-            models.CheckConstraint(
-                condition=Q(state=DeliveryState.CLAIMED, claim__isnull=False, lease_expires_at__isnull=False)
-                | (~Q(state=DeliveryState.CLAIMED) & Q(claim__isnull=True, lease_expires_at__isnull=True)),
-                name="delivery_claim_iff_claimed",
-            ),
-            models.CheckConstraint(
+        constraints = [
+            CheckConstraint(condition=Q(state__in=DeliveryState.values), name="delivery_state_known"),
+            CheckConstraint(condition=~Q(event=""), name="delivery_has_event"),
+            CheckConstraint(condition=_CLAIM_IFF_CLAIMED, name="delivery_claim_iff_claimed"),
+            CheckConstraint(
                 condition=Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED], finished_at__isnull=False)
                 | (~Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED]) & Q(finished_at__isnull=True)),
                 name="delivery_finished_iff_done_or_failed",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=~Q(state=DeliveryState.FAILED) | ~Q(error=""), name="delivery_failed_says_why"
             ),
         ]
-        indexes: ClassVar = [
-            models.Index(
-                fields=["created_at"],
-                condition=Q(state__in=[DeliveryState.PENDING, DeliveryState.CLAIMED]),
-                name="delivery_waiting",
-            ),
+        indexes = [
+            Index(fields=["created_at"], condition=_UNFINISHED, name="delivery_waiting"),
             # For metrics (visage_app/observability/queries/queues.py) and deletion after a month.
-            models.Index(
-                fields=["finished_at"], condition=Q(finished_at__isnull=False), name="delivery_finished"
-            ),
-            models.Index(fields=["webhook"], condition=Q(state=DeliveryState.FAILED), name="delivery_failed"),
+            Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="delivery_finished"),
+            Index(fields=["webhook"], condition=Q(state=DeliveryState.FAILED), name="delivery_failed"),
         ]
 
     def __str__(self) -> str:
         return f"{self.event} to {self.webhook_id}"
+
+
+class ExportState(models.TextChoices):
+    """pending -> claimed -> done | pending again | failed (after its third attempt)."""
+
+    PENDING = "pending"
+    CLAIMED = "claimed"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class ExportJob(models.Model):
+    """One background export and its file.
+
+    The row decides; a queue message only wakes a worker. `claim` is a fencing key: a worker whose lease
+    expired finds another key there and stores nothing. `file` is a path in the private storage, empty once
+    deleted.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="export_jobs")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    format = models.CharField(max_length=20)
+    filters = models.JSONField(default=dict)
+    state = models.CharField(max_length=8, choices=ExportState, default=ExportState.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    claim = models.UUIDField(null=True)
+    lease_expires_at = models.DateTimeField(null=True)
+    rows = models.PositiveBigIntegerField(default=0, help_text="Judgements written so far.")
+    total = models.PositiveBigIntegerField(null=True, help_text="Judgements there are to write.")
+    file = models.CharField(max_length=200, blank=True)
+    size = models.PositiveBigIntegerField(null=True, help_text="bytes")
+    sha256 = models.CharField(max_length=64, blank=True)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            CheckConstraint(condition=Q(state__in=ExportState.values), name="exportjob_state_known"),
+            CheckConstraint(condition=_CLAIM_IFF_CLAIMED, name="exportjob_claim_iff_claimed"),
+            CheckConstraint(
+                condition=Q(state__in=[ExportState.DONE, ExportState.FAILED], finished_at__isnull=False)
+                | (
+                    ~Q(state__in=[ExportState.DONE, ExportState.FAILED])
+                    & Q(finished_at__isnull=True, file="")
+                ),
+                name="exportjob_finished_iff_done_or_failed",
+            ),
+            CheckConstraint(
+                condition=~Q(state=ExportState.FAILED) | (~Q(error="") & Q(file="")),
+                name="exportjob_failed_says_why",
+            ),
+            CheckConstraint(
+                condition=Q(file="") | Q(size__isnull=False, sha256__regex=r"^[0-9a-f]{64}$"),
+                name="exportjob_file_has_sha256",
+            ),
+        ]
+        indexes = [
+            # For the worker: jobs that wait or whose claim may have expired.
+            Index(fields=["created_at"], condition=_UNFINISHED, name="exportjob_waiting"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.format} of {self.study_id}"

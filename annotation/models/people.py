@@ -1,12 +1,8 @@
 """Annotators, known outside the team only by a pseudonym (PROTOCOL §1, DESIGN §3)."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import CheckConstraint, F, Index, Q, UniqueConstraint
 
 from annotation.models.studies import ConsentText, Study
 
@@ -33,10 +29,10 @@ class Annotator(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=~Q(pseudonym=""), name="annotator_has_pseudonym"),
+        constraints = [
+            CheckConstraint(condition=~Q(pseudonym=""), name="annotator_has_pseudonym"),
             # A program has no account: nobody can log in as a simulated annotator.
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(simulated=False) | Q(user__isnull=True), name="annotator_simulated_has_no_account"
             ),
         ]
@@ -61,9 +57,9 @@ class ProfileAnswer(models.Model):
     answered_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["annotator", "field"], name="profileanswer_unique_field"),
-            models.CheckConstraint(condition=~Q(value=""), name="profileanswer_has_value"),
+        constraints = [
+            UniqueConstraint(fields=["annotator", "field"], name="profileanswer_unique_field"),
+            CheckConstraint(condition=~Q(value=""), name="profileanswer_has_value"),
         ]
 
     def __str__(self) -> str:
@@ -79,13 +75,13 @@ class Consent(models.Model):
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
+        constraints = [
+            UniqueConstraint(
                 fields=["annotator", "text"],
                 condition=Q(withdrawn_at__isnull=True),
                 name="consent_given_once",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(withdrawn_at__isnull=True) | Q(withdrawn_at__gte=F("given_at")),
                 name="consent_withdrawn_after_given",
             ),
@@ -112,9 +108,9 @@ class Invitation(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=~Q(code=""), name="invitation_has_code"),
-            models.CheckConstraint(
+        constraints = [
+            CheckConstraint(condition=~Q(code=""), name="invitation_has_code"),
+            CheckConstraint(
                 condition=Q(max_uses__isnull=True) | Q(uses__lte=F("max_uses")),
                 name="invitation_uses_within_limit",
             ),
@@ -162,13 +158,11 @@ class Enrolment(models.Model):
     joined_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["annotator", "study"], name="enrolment_unique"),
-            models.CheckConstraint(
-                condition=Q(status__in=EnrolmentStatus.values), name="enrolment_status_known"
-            ),
-            models.CheckConstraint(condition=Q(position__gte=0), name="enrolment_position_not_negative"),
-            models.UniqueConstraint(
+        constraints = [
+            UniqueConstraint(fields=["annotator", "study"], name="enrolment_unique"),
+            CheckConstraint(condition=Q(status__in=EnrolmentStatus.values), name="enrolment_status_known"),
+            CheckConstraint(condition=Q(position__gte=0), name="enrolment_position_not_negative"),
+            UniqueConstraint(
                 fields=["study", "crowd_participant"],
                 condition=~Q(crowd_participant=""),
                 name="enrolment_unique_crowd_participant",
@@ -190,12 +184,12 @@ class AuditEvent(models.Model):
 
     class Meta:
         ordering = ["-at"]
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=~Q(what=""), name="auditevent_says_what"),
+        constraints = [
+            CheckConstraint(condition=~Q(what=""), name="auditevent_says_what"),
         ]
-        indexes: ClassVar = [
+        indexes = [
             # For the time of the last backup (visage_app/observability/queries/metrics.py).
-            models.Index(fields=["at"], condition=Q(what="backup"), name="auditevent_backup"),
+            Index(fields=["at"], condition=Q(what="backup"), name="auditevent_backup"),
         ]
 
     def __str__(self) -> str:

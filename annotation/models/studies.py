@@ -1,15 +1,11 @@
 """Studies and their tasks (DESIGN §3)."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import CheckConstraint, Q, UniqueConstraint
+from django.utils.translation import gettext_noop
 
-from annotation.models.catalogue import Source
-from annotation.models.images import ImageSet
+from annotation.models.catalogue import ImageSet, Source
 
 
 class StudyStatus(models.TextChoices):
@@ -29,10 +25,10 @@ class Pool(models.TextChoices):
 
 
 class TaskKind(models.TextChoices):
-    VISUAL_NATURE = "visual_nature", "visual nature of an attribute"
-    PREVALENCE = "prevalence", "stereotype prevalence"
-    OFFENSIVENESS = "offensiveness", "offensiveness of an attribute"
-    DEPICTION = "depiction", "what an image depicts"
+    VISUAL_NATURE = "visual_nature", gettext_noop("visual nature of an attribute")
+    PREVALENCE = "prevalence", gettext_noop("stereotype prevalence")
+    OFFENSIVENESS = "offensiveness", gettext_noop("offensiveness of an attribute")
+    DEPICTION = "depiction", gettext_noop("what an image depicts")
 
 
 def default_crowd_parameters() -> dict[str, str]:
@@ -98,9 +94,8 @@ class Study(models.Model):
     support_text = models.TextField(blank=True, help_text="Where people who are upset find help.")
     translations = models.JSONField(
         default=dict,
-        db_default=models.Value(
-            {}, models.JSONField()
-        ),  # for the previous version, which still runs during a deployment
+        # For the previous version, which still runs during a deployment
+        db_default=models.Value({}, models.JSONField()),
         blank=True,
         help_text="Language -> title, description and support_text in it.",
     )
@@ -111,39 +106,37 @@ class Study(models.Model):
     class Meta:
         ordering = ["title"]
         verbose_name_plural = "studies"
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(status__in=StudyStatus.values), name="study_status_known"),
-            models.CheckConstraint(
+        constraints = [
+            CheckConstraint(condition=Q(status__in=StudyStatus.values), name="study_status_known"),
+            CheckConstraint(
                 condition=Q(status=StudyStatus.DRAFT) | Q(opened_at__isnull=False),
                 name="study_opened_at_once_open",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(status=StudyStatus.CLOSED, closed_at__isnull=False)
                 | (~Q(status=StudyStatus.CLOSED) & Q(closed_at__isnull=True)),
                 name="study_closed_at_iff_closed",
             ),
-            models.CheckConstraint(condition=Q(stereotype_pool__in=Pool.values), name="study_pool_known"),
-            models.CheckConstraint(condition=Q(stereotype_threshold__gte=1), name="study_threshold_from_one"),
-            models.CheckConstraint(
-                condition=Q(gold_rate__range=(0, 0.5)), name="study_gold_rate_at_most_half"
-            ),
-            models.CheckConstraint(
+            CheckConstraint(condition=Q(stereotype_pool__in=Pool.values), name="study_pool_known"),
+            CheckConstraint(condition=Q(stereotype_threshold__gte=1), name="study_threshold_from_one"),
+            CheckConstraint(condition=Q(gold_rate__range=(0, 0.5)), name="study_gold_rate_at_most_half"),
+            CheckConstraint(
                 condition=Q(training_pass__isnull=True) | Q(training_pass__range=(0, 1)),
                 name="study_training_pass_is_a_share",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(session_cap__isnull=True) | Q(session_cap__gte=1),
                 name="study_session_cap_from_one",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(visual_rule__isnull=True) | Q(visual_rule__gte=1),
                 name="study_visual_rule_from_one",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(visual_mean__isnull=True) | Q(visual_mean__range=(1, 5)),
                 name="study_visual_mean_on_the_scale",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(visual_rule__isnull=True) | Q(visual_mean__isnull=True),
                 name="study_one_visual_rule",
             ),
@@ -165,11 +158,9 @@ class ConsentText(models.Model):
 
     class Meta:
         ordering = ["study", "version"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["study", "version", "language"], name="consenttext_unique_version"
-            ),
-            models.CheckConstraint(condition=~Q(text=""), name="consenttext_has_text"),
+        constraints = [
+            UniqueConstraint(fields=["study", "version", "language"], name="consenttext_unique_version"),
+            CheckConstraint(condition=~Q(text=""), name="consenttext_has_text"),
         ]
 
     def __str__(self) -> str:
@@ -204,12 +195,12 @@ class Task(models.Model):
 
     class Meta:
         ordering = ["study", "kind"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "kind", "version"], name="task_unique_kind_version"),
-            models.CheckConstraint(condition=Q(kind__in=TaskKind.values), name="task_kind_known"),
-            models.CheckConstraint(condition=Q(overlap__gte=1), name="task_overlap_from_one"),
-            models.CheckConstraint(condition=Q(page_size__gte=1), name="task_page_size_from_one"),
-            models.CheckConstraint(condition=~Q(wording=""), name="task_has_wording"),
+        constraints = [
+            UniqueConstraint(fields=["study", "kind", "version"], name="task_unique_kind_version"),
+            CheckConstraint(condition=Q(kind__in=TaskKind.values), name="task_kind_known"),
+            CheckConstraint(condition=Q(overlap__gte=1), name="task_overlap_from_one"),
+            CheckConstraint(condition=Q(page_size__gte=1), name="task_page_size_from_one"),
+            CheckConstraint(condition=~Q(wording=""), name="task_has_wording"),
         ]
 
     def __str__(self) -> str:

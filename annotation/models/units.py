@@ -1,14 +1,9 @@
 """Units (what an annotator sees at once), their options and slots (DESIGN §3, §4)."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 from django.db import models
-from django.db.models import Q
+from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 
-from annotation.models.catalogue import Association, Attribute
-from annotation.models.images import Image
+from annotation.models.catalogue import Association, Attribute, Image
 from annotation.models.people import Annotator
 from annotation.models.studies import Study, Task
 
@@ -43,23 +38,23 @@ class Unit(models.Model):
 
     class Meta:
         ordering = ["task", "position"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["task", "position"], name="unit_unique_position"),
-            models.UniqueConstraint(fields=["task", "attribute", "repeat"], name="unit_unique_attribute"),
-            models.UniqueConstraint(fields=["task", "association", "repeat"], name="unit_unique_association"),
-            models.UniqueConstraint(fields=["task", "image", "page"], name="unit_unique_page"),
-            models.CheckConstraint(
+        constraints = [
+            UniqueConstraint(fields=["task", "position"], name="unit_unique_position"),
+            UniqueConstraint(fields=["task", "attribute", "repeat"], name="unit_unique_attribute"),
+            UniqueConstraint(fields=["task", "association", "repeat"], name="unit_unique_association"),
+            UniqueConstraint(fields=["task", "image", "page"], name="unit_unique_page"),
+            CheckConstraint(
                 condition=Q(attribute__isnull=False, association__isnull=True, image__isnull=True)
                 | Q(attribute__isnull=True, association__isnull=False, image__isnull=True)
                 | Q(attribute__isnull=True, association__isnull=True, image__isnull=False),
                 name="unit_exactly_one_stimulus",
             ),
-            models.CheckConstraint(condition=Q(page__gte=1), name="unit_page_from_one"),
-            models.CheckConstraint(condition=Q(purpose__in=Purpose.values), name="unit_purpose_known"),
+            CheckConstraint(condition=Q(page__gte=1), name="unit_page_from_one"),
+            CheckConstraint(condition=Q(purpose__in=Purpose.values), name="unit_purpose_known"),
         ]
-        indexes: ClassVar = [
+        indexes = [
             # For the few units that are not data.
-            models.Index(
+            Index(
                 fields=["task", "purpose", "position"], condition=~Q(purpose=Purpose.DATA), name="unit_checks"
             ),
         ]
@@ -92,19 +87,19 @@ class Option(models.Model):
 
     class Meta:
         ordering = ["unit", "position"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["unit", "position"], name="option_unique_position"),
-            models.UniqueConstraint(fields=["unit", "attribute"], name="option_unique_attribute"),
-            models.UniqueConstraint(
+        constraints = [
+            UniqueConstraint(fields=["unit", "position"], name="option_unique_position"),
+            UniqueConstraint(fields=["unit", "attribute"], name="option_unique_attribute"),
+            UniqueConstraint(
                 fields=["unit"], condition=Q(role=OptionRole.NONE_OF_ABOVE), name="option_one_none_of_above"
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(role=OptionRole.NONE_OF_ABOVE, attribute__isnull=True)
                 | (~Q(role=OptionRole.NONE_OF_ABOVE) & Q(attribute__isnull=False)),
                 name="option_attribute_unless_none_of_above",
             ),
-            models.CheckConstraint(condition=Q(role__in=OptionRole.values), name="option_role_known"),
-            models.CheckConstraint(condition=Q(position__gte=1), name="option_position_from_one"),
+            CheckConstraint(condition=Q(role__in=OptionRole.values), name="option_role_known"),
+            CheckConstraint(condition=Q(position__gte=1), name="option_position_from_one"),
         ]
 
     def __str__(self) -> str:
@@ -141,15 +136,15 @@ class Slot(models.Model):
 
     class Meta:
         ordering = ["study", "queue"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["unit", "index"], name="slot_unique_index"),
-            models.UniqueConstraint(fields=["study", "queue"], name="slot_unique_queue"),
-            models.UniqueConstraint(
+        constraints = [
+            UniqueConstraint(fields=["unit", "index"], name="slot_unique_index"),
+            UniqueConstraint(fields=["study", "queue"], name="slot_unique_queue"),
+            UniqueConstraint(
                 fields=["unit", "annotator"],
                 condition=Q(annotator__isnull=False),
                 name="slot_one_per_annotator_and_unit",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(
                     state=SlotState.OPEN,
                     annotator__isnull=True,
@@ -173,22 +168,22 @@ class Slot(models.Model):
                 name="slot_state_consistent",
             ),
         ]
-        indexes: ClassVar = [
+        indexes = [
             # For *next*: the first open slot of a stratum after a position
-            # (assignment/services/open_slots.py). No other index begins with the stratum, so the planner
+            # (assignment/queries.py). No other index begins with the stratum, so the planner
             # cannot choose another.
-            models.Index(
+            Index(
                 fields=["stratum", "study", "queue"],
                 condition=Q(state=SlotState.OPEN),
                 name="slot_open_in_queue",
             ),
             # For returning expired leases.
-            models.Index(
+            Index(
                 fields=["lease_expires_at"], condition=Q(state=SlotState.LEASED), name="slot_leased_by_expiry"
             ),
             # For the slots that an annotator holds or has filled. Without the condition, SQLite would not use
             # the index after an ANALYZE of a new study, when no slot had an annotator.
-            models.Index(
+            Index(
                 fields=["annotator", "study", "state"],
                 condition=Q(annotator__isnull=False),
                 name="slot_by_annotator",

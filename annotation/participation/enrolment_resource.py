@@ -1,11 +1,11 @@
 """Base class and lookups for the API resources of somebody who takes part in a study."""
 
-from __future__ import annotations
-
+from functools import partial
 from typing import ClassVar
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
 from rest_framework import exceptions
 from rest_framework.request import Request
 
@@ -16,7 +16,7 @@ from annotation.assignment import queries
 from annotation.assignment.queries import Membership
 from annotation.models import Scope, Study
 
-TAGS = ["work"]
+operation = partial(extend_schema, tags=["work"])
 STATE_MESSAGES = {
     "done": "There is nothing left for this annotator in this study.",
     "paused": "The study is paused. Come again later.",
@@ -36,11 +36,13 @@ class AnnotatorResource(Resource):
 
 def find_membership(request: Request, name: str) -> tuple[Study, Membership | None]:
     """The study, and the account's membership or None. 404 if the account cannot take part in the study."""
-    study = get_object_or_404(Study, name=name)
     membership = queries.membership(user=request.user, study_name=name)
-    if membership is None and not policies.may_annotate(request.user, study):
+    if membership is not None:
+        return membership.enrolment.study, membership
+    study = get_object_or_404(Study, name=name)
+    if not policies.may_annotate(request.user, study):
         raise Http404
-    return study, membership
+    return study, None
 
 
 def require_membership(request: Request, name: str) -> Membership:

@@ -1,10 +1,5 @@
-"""The questions of the profile page. Every question is voluntary and can be self-described (PROTOCOL §1).
-
-The values are stored and used in strata (core/strata.py: "origin: Asia"), so they stay in English in every
-language of the page. Their labels are translated.
-"""
-
-from __future__ import annotations
+"""The questions of the profile page, all voluntary (PROTOCOL §1). Stored values are used in strata ("origin:
+Asia"), so they stay English in every language of the page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,9 +28,8 @@ REGIONS: Choices = (
 
 @dataclass(frozen=True)
 class Question:
-    """One question of the profile. Without choices it is a free text. `decides`: a stratum of the study uses
-    it. `language`: the language of a study's own question; empty for the others, which are in the page's
-    language."""
+    """One question of the profile; a free text without choices. `decides`: a stratum of the study uses it.
+    `language`: that of a study's own question; empty for the others, which are in the page's language."""
 
     name: str
     label: str | Promise
@@ -100,13 +94,15 @@ def questions_for(
     answered: Iterable[str] = (),
     language: str = "",
 ) -> tuple[Question, ...]:
-    """The questions for somebody, from the strata and the own questions of their studies.
-
-    `own_questions` is as in Study.questions: field, label, choices, translations. They are in `language` if
-    they are translated. `answered`: fields that they have answered before, which stay on the page so that
-    the answers can be removed.
-    """
-    in_strata = _fields_in_strata(strata_texts)
+    """The questions for somebody, from the strata and `own_questions` (as in Study.questions) of their
+    studies, these in `language` if they are translated. Fields in `answered` stay on the page, so that the
+    answers can be removed."""
+    # Those behind in-region and out-region included.
+    in_strata = {
+        clause.field
+        for text in strata_texts
+        for clause in strata.parse(strata.resolve(text, region="any region")).clauses
+    }
     needed = in_strata | set(answered)
     questions = [
         replace(question, decides=question.decides or question.name in in_strata)
@@ -128,12 +124,3 @@ def _own_question(own: Mapping[str, Any], *, decides: bool, language: str) -> Qu
     labels = values if written_in == LANGUAGE else translations[written_in].get("choices", ())
     choices = tuple((value, str(text)) for value, text in zip(values, labels, strict=True))
     return Question(str(own["field"]), str(label), choices, decides=decides, language=written_in)
-
-
-def _fields_in_strata(texts: Iterable[str]) -> frozenset[str]:
-    """The profile fields that strata use, including those behind in-region and out-region."""
-    return frozenset(
-        clause.field
-        for text in texts
-        for clause in strata.parse(strata.resolve(text, region="any region")).clauses
-    )

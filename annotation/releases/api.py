@@ -1,53 +1,44 @@
 """Publishing a study's data, for admins: the preview, the release and earlier releases (docs/releases.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
-from django.http import Http404, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import policies
-from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
-from annotation.api.resource import Body, FileResource, Query, Resource, file_of
-from annotation.models import AuditEvent, Study
-from annotation.releases.request import MIN_K, ReleaseOptions, ReleaseRefused
+from annotation.api.pages import documents_list, filtered_page, list_query
+from annotation.api.resource import Body, ExportResource, FileResource, Query, file_of
+from annotation.exports.packing import zip_response
+from annotation.models import AuditEvent
+from annotation.releases.request import MAX_K, MIN_K, ReleaseOptions, ReleaseRefused, study_to_release
 from annotation.releases.services import bundle
 from annotation.releases.services.bundle import AUDIT_EVENT
 
-TAGS = ["releases"]
-_MAX_K = 10_000
+operation = partial(extend_schema, tags=["releases"])
 _REFUSED = {
     422: OpenApiResponse(description="It cannot be made as requested: detail says why and what to do.")
 }
 
 
-def _k() -> serializers.Field:
-    return serializers.IntegerField(
+class _DisclosureOptions(serializers.Serializer):
+    k = serializers.IntegerField(
         min_value=MIN_K,
-        max_value=_MAX_K,
+        max_value=MAX_K,
         default=5,
         help_text="The least number of people who share each combination of profile values.",
     )
-
-
-def _without_pseudonyms() -> serializers.Field:
-    return serializers.BooleanField(
+    without_pseudonyms = serializers.BooleanField(
         default=False,
         help_text="Nobody can tell which answers are by the same person, and no profiles are published.",
     )
 
 
-class ReportQuery(Query):
-    k = _k()
-    without_pseudonyms = _without_pseudonyms()
+class ReportQuery(_DisclosureOptions, Query):
     withhold = serializers.CharField(
         required=False,
         max_length=2000,
@@ -55,17 +46,15 @@ class ReportQuery(Query):
     )
 
 
-class ReleaseBody(Body):
+class ReleaseBody(_DisclosureOptions, Body):
     """The options of a release."""
 
-    k = _k()
     withhold = serializers.ListField(
         child=serializers.CharField(max_length=80),
         default=list,
         max_length=100,
         help_text="Profile fields that are published for nobody.",
     )
-    without_pseudonyms = _without_pseudonyms()
     with_text = serializers.BooleanField(
         default=False, help_text="Include what annotators wrote, screened. Still read the texts."
     )
@@ -109,18 +98,23 @@ class LinkageSerializer(serializers.Serializer):
 class ReportSerializer(serializers.Serializer):
     """What a release would disclose about people."""
 
-    people = serializers.IntegerField()
+    people = serializers.IntegerField(source="people.__len__")
     responses = serializers.IntegerField()
-    profile = FieldReportSerializer(many=True)
+    profile = FieldReportSerializer(many=True, source="people.coarsened.report")
     unpermitted = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Field -> people who do not permit its publication."
+        source="people.unpermitted",
+        child=serializers.IntegerField(),
+        help_text="Field -> people who do not permit its publication.",
     )
-    strata_told = serializers.BooleanField(help_text="Whether the strata of slots are published.")
+    strata_told = serializers.BooleanField(
+        source="people.strata_published", help_text="Whether the strata of slots are published."
+    )
     smallest = serializers.IntegerField(
+        source="people.smallest_group",
         allow_null=True,
         help_text="Size of the smallest group with equal values, counting blanks; null: none is published.",
     )
-    strata_worked_out = LinkageSerializer()
+    strata_worked_out = LinkageSerializer(source="people.linkage")
     earlier = serializers.IntegerField(help_text="How often the study was released before.")
 
 
@@ -147,86 +141,49 @@ class ReleasedSerializer(serializers.Serializer):
 ReleasesQuery = list_query("Releases", orders={"at": "at", "id": "pk"}, default="-at")
 
 
-class Releases(Resource):
+class Releases(ExportResource):
     """The releases that were made of a study."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
-        operation_id="releases_list",
-        parameters=[ReleasesQuery],
-        responses=page_serializer(ReleasedSerializer),
-        tags=TAGS,
-    )
+    @documents_list("releases_list", query=ReleasesQuery, row=ReleasedSerializer, tag="releases")
     def get(self, request: Request, name: str) -> Response:
-        made = AuditEvent.objects.filter(study=_study(request, name), what=AUDIT_EVENT).select_related("by")
-        query = self.query(ReleasesQuery)
-        return page(request, made, query=query, kind=ReleasesQuery, row=ReleasedSerializer)
+        made = AuditEvent.objects.filter(
+            study=study_to_release(request.user, name), what=AUDIT_EVENT
+        ).select_related("by")
+        return filtered_page(self, made, kind=ReleasesQuery, row=ReleasedSerializer)
 
 
-class Report(Resource):
+class Report(ExportResource):
     """What a release would disclose about people. Nothing is released."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="releases_report",
         parameters=[ReportQuery],
         responses={200: ReportSerializer, **_REFUSED},
-        tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
-        study = _study(request, name)
-        params = self.query(ReportQuery)
-        withhold = (each.strip() for each in params.get("withhold", "").split(","))
-        options = ReleaseOptions(
-            k=params["k"],
-            withhold=tuple(each for each in withhold if each),
-            without_pseudonyms=params["without_pseudonyms"],
-        )
+        study = study_to_release(request.user, name)
+        params = dict(self.query(ReportQuery))
+        withhold = (each.strip() for each in params.pop("withhold", "").split(","))
+        options = ReleaseOptions(**params, withhold=tuple(each for each in withhold if each))
         with refusals(ReleaseRefused, status=422):
             preview = bundle.preview(study=study, options=options)
-        report = {
-            "people": len(preview.people),
-            "responses": preview.responses,
-            "profile": preview.people.coarsened.report,
-            "unpermitted": preview.people.unpermitted,
-            "strata_told": preview.people.strata_published,
-            "smallest": preview.people.smallest_group(),
-            "strata_worked_out": preview.people.linkage,
-            "earlier": preview.earlier,
-        }
-        return Response(ReportSerializer(report).data)
+        return Response(ReportSerializer(preview).data)
 
 
-class Release(FileResource):
+class Release(ExportResource, FileResource):
     """A release."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="releases_create",
         request=ReleaseBody,
         responses={**file_of("application/zip"), **_REFUSED},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> StreamingHttpResponse:
         """Make a release: a zip archive with the data, a data card and checksums. It is recorded in the audit
         trail. Each release has its own pseudonyms."""
-        study = _study(request, name)
+        study = study_to_release(request.user, name)
         body: Mapping[str, Any] = self.body(ReleaseBody)
         options = ReleaseOptions(**{**body, "withhold": tuple(body["withhold"])})
         with refusals(ReleaseRefused, status=422):
             archive = bundle.stream_zip(study=study, by=request.user, options=options)
-        return StreamingHttpResponse(
-            archive,
-            content_type="application/zip",
-            headers={"Content-Disposition": f'attachment; filename="{study.name}-release.zip"'},
-        )
-
-
-def _study(request: Request, name: str) -> Study:
-    study = get_object_or_404(Study, name=name)
-    if not policies.may_release(request.user, study):
-        raise Http404
-    return study
+        return zip_response(archive, f"{study.name}-release.zip")

@@ -1,12 +1,8 @@
 """Coarsening of profiles for k-anonymity (Samarati and Sweeney 1998). Pure.
 
-Global recoding comes first: a field is published in fewer, wider values for everybody (region -> Global South
-or North -> withheld; age bands merged). Rare combinations are then suppressed locally. Of all recodings, the
-one that publishes most after suppression is taken. Only values that a form offers are published, never
-people's own words.
+Fields are recoded globally to fewer, wider values, then rare combinations are suppressed locally. Of all
+recodings, the one that publishes most is taken. Only values that a form offers are published.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -126,7 +122,7 @@ def coarsen(people: Sequence[Person], fields: Sequence[Field], *, k: int) -> Coa
     best: tuple[float, tuple[int, ...], dict[Cell, Cell], Counter[Cell]] | None = None
     # Levels come in ascending order: of two recodings that publish as much, the finer one is kept
     for levels in product(*level_ranges):
-        weights = [_weight(field, level) for field, level in zip(fields, levels, strict=True)]
+        weights = [1 - level / (len(field.steps) + 1) for field, level in zip(fields, levels, strict=True)]
         final = _recode(cells, fields, levels, k)
         sizes = _sizes(cells, final)
         hidden = _fill_blanks(sizes, weights, k)
@@ -154,10 +150,6 @@ def _values(cell: Cell, hidden: Counter[Cell]) -> Values:
         hidden[cell] -= 1
         return (None,) * len(cell[1])
     return cell[1]
-
-
-def _weight(field: Field, level: int) -> float:
-    return 1 - level / (len(field.steps) + 1)
 
 
 def _utility(cell: Cell, weights: Sequence[float]) -> float:

@@ -1,7 +1,5 @@
 """The files and columns of a release, for writing and for importing one (docs/releases.md). Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 SCHEMA = 1
@@ -18,6 +16,19 @@ LONGEST_SECONDS, STEP_SECONDS = 120, 5
 """Durations are rounded up to steps and capped, in seconds."""
 
 JUSTIFICATION = "justification"
+
+# Fields of models that release.json holds
+STUDY_FIELDS = (
+    *("name", "title", "description", "contact", "support_text", "questions", "translations"),
+    *("stereotype_pool", "stereotype_threshold", "visual_rule", "visual_mean", "simulated"),
+    *("training_pass", "gold_rate", "blur_images", "break_after", "session_cap"),
+)
+TASK_FIELDS = (
+    *("kind", "version", "wording", "instructions", "translations", "examples"),
+    *("overlap", "strata", "page_size", "seed"),
+)
+SOURCE_FIELDS = ("name", "title", "licence", "citation")
+IMAGE_SET_FIELDS = ("name", "title", "model_name", "licence", "drawn")
 
 # Name, type, content. The types are those of the Parquet file.
 ColumnSpecs = tuple[tuple[str, str, str], ...]
@@ -127,6 +138,12 @@ COLUMNS: Mapping[str, ColumnSpecs] = {
         ("global_south", "yes/no", "whether it belongs to the Global South; empty if not known"),
     ),
 }
+
+
+def answer_columns(*, with_text: bool) -> ColumnSpecs:
+    """The columns of the answers, with or without what annotators wrote."""
+    every = COLUMNS[ANNOTATIONS]
+    return every if with_text else tuple(each for each in every if each[0] != JUSTIFICATION)
 
 
 def names(file: str) -> list[str]:

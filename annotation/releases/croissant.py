@@ -1,55 +1,32 @@
 """Croissant metadata of a release (Akhtar et al. 2024), with the fields of its responsible-AI extension."""
 
-from __future__ import annotations
-
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from annotation.imports.readers.oddities import sha256_of
 from annotation.models import TaskKind
 from annotation.releases import columns
-from annotation.releases.data_card import SIMULATED, WARNING, placeholder
-from annotation.releases.licence import licence_url
+from annotation.releases.documents import LICENCE_URLS, SIMULATED, WARNING, placeholder
 from annotation.releases.metadata import ReleaseInfo, describe_level
 
+_TERMS = (
+    "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes "
+    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace "
+    "samplingRate separator source subField transform"
+)
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    **{term: f"cr:{term}" for term in _TERMS.split()},
+    "conformsTo": "dct:conformsTo",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
 # Columns that can be empty, and yes/no, are text in CSV; only columns that are never empty are integers.
 _INTEGERS = frozenset(
@@ -72,7 +49,7 @@ def croissant(info: ReleaseInfo, folder: Path) -> str:
         "description": _plain(description),
         "version": "1.0.0",
         "datePublished": info.made_on.isoformat(),
-        "license": licence_url(options.licence) or options.licence or _plain(placeholder("licence")),
+        "license": LICENCE_URLS.get(options.licence) or options.licence or _plain(placeholder("licence")),
         "citeAs": options.citation or _plain(placeholder("how to cite")),
         "creator": {"@type": "sc:Organization", "name": _plain(placeholder("who created the data"))},
         "url": "https://example.org/to-be-filled-in",
@@ -92,8 +69,6 @@ def _plain(text: str) -> str:
 
 def _file(folder: Path, file: str) -> dict[str, Any]:
     data = folder / file
-    with data.open("rb") as content:
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
     return {
         "@type": "cr:FileObject",
         "@id": file,
@@ -101,7 +76,7 @@ def _file(folder: Path, file: str) -> dict[str, Any]:
         "contentUrl": file,
         "contentSize": f"{data.stat().st_size} B",
         "encodingFormat": "text/csv" if file.endswith(".csv") else "application/x-parquet",
-        "sha256": digest,
+        "sha256": sha256_of(data),
     }
 
 

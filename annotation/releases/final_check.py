@@ -1,12 +1,9 @@
 """The final check of a release before it appears. It reads only the written files, independently of the code
 that wrote them."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,44 +16,28 @@ from annotation.releases.request import ReleaseRefused
 _COLUMNS = ["annotator", "stratum"]
 
 
-@dataclass(frozen=True)
-class _Annotator:
-    simulated: bool
-    values: dict[str, str]
-
-    @property
-    def exact_values(self) -> dict[str, str]:
-        """The published values that were not widened."""
-        return {name: value for name, value in self.values.items() if value not in WIDER}
-
-
 def check(folder: Path, *, k: int) -> None:
     """Raises ReleaseRefused unless the release keeps its promises: in annotators.csv at least `k` people
     share each combination of values, counting blanks as values (programs are counted separately), or nothing
     is published of anybody; and each stratum in the answers follows from annotators.csv."""
     people = _read_annotators(folder)
     for simulated in (False, True):
-        rows = [tuple(one.values.values()) for one in people.values() if one.simulated == simulated]
+        rows = [tuple(values.values()) for program, values in people.values() if program == simulated]
         if any(any(row) for row in rows):
             row, number = min(Counter(rows).items(), key=lambda cell: cell[1])
             if number < k:
-                values = ", ".join(value or "blank" for value in row)
-                raise _refused(columns.ANNOTATORS, f"{number} share the values ({values}), fewer than {k}")
-    answers = {columns.ANNOTATIONS: _from_csv, columns.PARQUET: _from_parquet}
-    for file, read in answers.items():
+                shared = ", ".join(value or "blank" for value in row)
+                raise _refused(columns.ANNOTATORS, f"{number} share the values ({shared}), fewer than {k}")
+    for file, read in ((columns.ANNOTATIONS, _from_csv), (columns.PARQUET, _from_parquet)):
         # An answer without an annotator may have a stratum: it then describes the answer, not a person
         for annotator, stratum in {row for row in read(folder / file) if row[0]}:
-            _check_answer(file, people, annotator, stratum)
-
-
-def _check_answer(file: str, people: dict[str, _Annotator], annotator: str, stratum: str) -> None:
-    one = people.get(annotator)
-    if one is None:
-        raise _refused(file, f"'{annotator}' is not in {columns.ANNOTATORS}")
-    if stratum and not strata.parse(stratum).matches(one.exact_values):
-        raise _refused(
-            file, f"the stratum '{stratum}' discloses more about an annotator than {columns.ANNOTATORS}"
-        )
+            if annotator not in people:
+                raise _refused(file, f"'{annotator}' is not in {columns.ANNOTATORS}")
+            _, values = people[annotator]
+            exact = {name: value for name, value in values.items() if value not in WIDER}
+            if stratum and not strata.parse(stratum).matches(exact):
+                problem = f"the stratum '{stratum}' discloses more about an annotator than"
+                raise _refused(file, f"{problem} {columns.ANNOTATORS}")
 
 
 def _refused(file: str, problem: str) -> ReleaseRefused:
@@ -66,12 +47,13 @@ def _refused(file: str, problem: str) -> ReleaseRefused:
     )
 
 
-def _read_annotators(folder: Path) -> dict[str, _Annotator]:
-    annotators: dict[str, _Annotator] = {}
+def _read_annotators(folder: Path) -> dict[str, tuple[bool, dict[str, str]]]:
+    """Pseudonym -> whether it is a program, and the published values."""
+    annotators = {}
     with (folder / columns.ANNOTATORS).open(encoding="utf-8", newline="") as text:
         for row in csv.DictReader(text):
             values = {name: csv_text.text_of_cell(value) for name, value in row.items()}
-            annotators[values.pop("annotator")] = _Annotator(values.pop("simulated") == "yes", values)
+            annotators[values.pop("annotator")] = values.pop("simulated") == "yes", values
     return annotators
 
 

@@ -1,7 +1,5 @@
 """The form of the release page. The rules are in the services."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms
@@ -9,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
 from annotation.participation import profile_fields
-from annotation.releases.request import ReleaseOptions
+from annotation.releases.request import MAX_K, MIN_K, ReleaseOptions
 
 
 class ReleaseForm(forms.Form):
@@ -17,8 +15,8 @@ class ReleaseForm(forms.Form):
 
     k = forms.IntegerField(
         label=_("Minimum group size (k)"),
-        min_value=2,
-        max_value=10_000,
+        min_value=MIN_K,
+        max_value=MAX_K,
         initial=5,
         help_text=_(
             "Profile fields are coarsened until at least this many people share each combination of values."
@@ -53,14 +51,8 @@ class ReleaseForm(forms.Form):
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         labels = {question.name: question.label for question in profile_fields.FIELDS}
         labels |= {str(each["field"]): str(each["label"]) for each in study.questions}
-        withhold = self.fields["withhold"]
-        assert isinstance(withhold, forms.MultipleChoiceField)
-        withhold.choices = list(labels.items())
+        self.fields["withhold"].choices = list(labels.items())  # type: ignore[attr-defined]
 
     def options(self) -> ReleaseOptions:
         """The chosen options; the form must be valid."""
-        names = ("k", "with_text", "images", "without_pseudonyms", "licence", "citation")
-        return ReleaseOptions(
-            **{name: self.cleaned_data[name] for name in names},
-            withhold=tuple(self.cleaned_data["withhold"]),
-        )
+        return ReleaseOptions(**{**self.cleaned_data, "withhold": tuple(self.cleaned_data["withhold"])})

@@ -5,8 +5,6 @@ graph of who judged with whom then reveals the origins, except for their names. 
 constraint problem of the same kind. It is solved here as a reader of the release could: by elimination.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,16 +1,15 @@
 """Machine-readable descriptions of a release: release.json, and the study file."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date
+from functools import cached_property
 from typing import Any
 
+from django.db.models import Model
 from django.utils.translation import gettext_noop
 
 from annotation.core.code_version import code_version
-from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, Purpose, Response, Source, Study, Task
 from annotation.releases import columns
 from annotation.releases.annotators import People
@@ -22,22 +21,8 @@ from annotation.releases.tables import ReleasedImages, associations
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services import study_files
 from annotation.studies.services.study_plan import current_consent
-from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
-from annotation.studies.study_file.tasks import TaskFile
+from annotation.studies.study_file.reading import CROWD_PARAMETERS
 from annotation.studies.study_file.writing import study_toml
-
-_STUDY = ("name", "title", "description", "contact", "stereotype_pool", "stereotype_threshold")
-_RULES = ("visual_rule", "visual_mean")
-_STUDY_TOO = (
-    *_RULES,
-    "questions",
-    "training_pass",
-    "gold_rate",
-    "blur_images",
-    "break_after",
-    "translations",
-)
-_TASK = ("kind", "version", "wording", "instructions", "overlap", "translations", "examples")
 
 
 @dataclass(frozen=True)
@@ -50,56 +35,50 @@ class ReleaseInfo:
     counts: Counts
     screen: Screen | None
     images: ReleasedImages
-    simulated: bool
     made_on: date
-    tasks: tuple[Task, ...]
-    sources: tuple[Source, ...]
-    image_sets: tuple[ImageSet, ...]
     rows: Mapping[str, int]
+
+    @property
+    def simulated(self) -> bool:
+        return self.study.simulated or any(self.people.simulated)
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(self.study.tasks.select_related("image_set").order_by("pk"))
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        used = set(associations(self.study).order_by().values_list("source", flat=True).distinct())
+        return tuple(Source.objects.filter(pk__in=used | {self.study.stereotype_source_id}).order_by("name"))
+
+    @cached_property
+    def image_sets(self) -> tuple[ImageSet, ...]:
+        """The image sets of the study's tasks and of its images."""
+        used = {image.image_set_id for image in self.images.images}
+        used |= {task.image_set_id for task in self.tasks if task.image_set_id}
+        return tuple(ImageSet.objects.filter(pk__in=used).order_by("name"))
 
     @property
     def title(self) -> str:
         return f"SIMULATED ANSWERS: {self.study.title}" if self.simulated else self.study.title
 
-    @property
-    def question_labels(self) -> dict[str, str]:
-        return {str(each["field"]): str(each["label"]) for each in self.study.questions}
+    def label(self, field: str) -> str:
+        """A profile field in words."""
+        labels = {str(each["field"]): str(each["label"]) for each in self.study.questions}
+        return labels.get(field, f"self-described {field.replace('_', ' ')}")
 
     def column_specs(self, file: str) -> columns.ColumnSpecs:
         """The columns of a file of this release, with their types and descriptions."""
         every = columns.COLUMNS[file]
-        if file == columns.ANNOTATIONS and self.screen is None:
-            return tuple(each for each in every if each[0] != columns.JUSTIFICATION)
+        if file == columns.ANNOTATIONS:
+            return columns.answer_columns(with_text=self.screen is not None)
         if file == columns.ANNOTATORS:
             return every + tuple(
-                (each.name, "text", f"{field_label(each.name, self.question_labels)}; empty if not published")
+                (each.name, "text", f"{self.label(each.name)}; empty if not published")
                 for each in self.people.coarsened.report
                 if not each.withheld
             )
         return every
-
-
-def field_label(field: str, labels: Mapping[str, str]) -> str:
-    """A profile field in words."""
-    return labels.get(field, f"self-described {field.replace('_', ' ')}")
-
-
-def used_sources(study: Study) -> tuple[Source, ...]:
-    used = set(associations(study).order_by().values_list("source", flat=True).distinct())
-    if study.stereotype_source_id:
-        used.add(study.stereotype_source_id)
-    return tuple(Source.objects.filter(pk__in=used).order_by("name"))
-
-
-def used_image_sets(study: Study, images: ReleasedImages) -> tuple[ImageSet, ...]:
-    """The image sets of the study's tasks and of its images."""
-    used = {image.image_set_id for image in images.images}
-    used |= {key for key in study.tasks.values_list("image_set", flat=True) if key}
-    return tuple(ImageSet.objects.filter(pk__in=used).order_by("name"))
-
-
-def holds_simulated(study: Study, people: People) -> bool:
-    return study.simulated or any(people.simulated)
 
 
 def release_json(info: ReleaseInfo) -> dict[str, Any]:
@@ -125,10 +104,7 @@ def release_json(info: ReleaseInfo) -> dict[str, Any]:
         "texts": None if info.screen is None else {"screened": True, "changed": info.screen.removed},
         "counts": {**asdict(info.counts), "annotators": len(info.people)},
         "study": {
-            **{name: getattr(study, name) for name in (*_STUDY, *_STUDY_TOO)},
-            "simulated": study.simulated,
-            "session_cap": study.session_cap,
-            "support_text": study.support_text,
+            **_fields(study, columns.STUDY_FIELDS),
             "stereotype_source": study.stereotype_source.name if study.stereotype_source else None,
             "consent": {
                 language: {"text": text.text, "content_warning": text.content_warning}
@@ -137,29 +113,19 @@ def release_json(info: ReleaseInfo) -> dict[str, Any]:
         },
         "tasks": [
             {
-                **{name: getattr(task, name) for name in _TASK},
+                **_fields(task, columns.TASK_FIELDS),
                 "strata": task.strata if info.people.strata_published else ["any"] * task.overlap,
-                "page_size": task.page_size,
-                "seed": task.seed,
                 "image_set": task.image_set.name if task.image_set else None,
             }
             for task in info.tasks
         ],
-        "sources": [
-            {"name": one.name, "title": one.title, "licence": one.licence, "citation": one.citation}
-            for one in info.sources
-        ],
-        "image_sets": [
-            {
-                "name": one.name,
-                "title": one.title,
-                "model_name": one.model_name,
-                "licence": one.licence,
-                "drawn": one.drawn,
-            }
-            for one in info.image_sets
-        ],
+        "sources": [_fields(one, columns.SOURCE_FIELDS) for one in info.sources],
+        "image_sets": [_fields(one, columns.IMAGE_SET_FIELDS) for one in info.image_sets],
     }
+
+
+def _fields(row: Model, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
 
 
 def describe_level(field: FieldReport) -> str:
@@ -192,7 +158,7 @@ def study_file(info: ReleaseInfo) -> str:
     try:
         file, problem = study_files.to_study_file(study=info.study), ""
     except StudyRefused as refused:
-        file, problem = _without_units(info), str(refused)
+        file, problem = study_files.to_study_file(study=info.study, with_units=False), str(refused)
     file = replace(file, leads=(), completion_code="", completion_url="", crowd_parameters=CROWD_PARAMETERS)
     comments = ["The released study. The units that were shown are in units.csv."]
     if info.simulated:
@@ -206,35 +172,3 @@ def study_file(info: ReleaseInfo) -> str:
     if problem:
         comments.append(f"`open_study` cannot use this file: {problem}")
     return "".join(f"# {' '.join(each.split())}\n" for each in comments) + study_toml(file)
-
-
-def _without_units(info: ReleaseInfo) -> StudyFile:
-    study = info.study
-    consent = current_consent(study)
-    own = consent.get(LANGUAGE)
-    return StudyFile(
-        name=study.name,
-        title=study.title,
-        description=study.description,
-        contact=study.contact,
-        leads=(),
-        consent=own.text if own else "",
-        content_warning=own.content_warning if own else "",
-        stereotype_source=study.stereotype_source.name if study.stereotype_source else None,
-        stereotype_pool=study.stereotype_pool,
-        stereotype_threshold=study.stereotype_threshold,
-        visual_rule=study.visual_rule,
-        visual_mean=study.visual_mean,
-        tasks=tuple(
-            TaskFile(
-                kind=task.kind,
-                wording=task.wording,
-                instructions=task.instructions,
-                strata=tuple(task.strata),
-                seed=task.seed,
-                page_size=task.page_size,
-                translations=task.translations,
-            )
-            for task in info.tasks
-        ),
-    )

@@ -1,10 +1,5 @@
-"""Reading a release from its folder (docs/releases.md). Pure: no Django.
-
-The checksums are verified first. Errors name the file, the row (counted as in a spreadsheet) and the column
-of the wrong cell.
-"""
-
-from __future__ import annotations
+"""Reading a release from its folder (docs/releases.md). Pure: no Django. Errors name the file, the row
+(counted as in a spreadsheet) and the column of the wrong cell."""
 
 import csv
 import hashlib

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.db.models import QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
 
+from annotation import policies
 from annotation.models import Judgement, Purpose, Response, Study
 
-MIN_K = 2
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+MIN_K, MAX_K = 2, 10_000
 
 
 class ReleaseRefused(ValueError):
@@ -39,6 +46,14 @@ class ReleaseOptions:
                 f"k is {self.k}: a person could be unique in the published profiles. Use {MIN_K} or more; 5 "
                 "is usual."
             )
+
+
+def study_to_release(user: User, name: str) -> Study:
+    """The study, if the account may release its data; 404 otherwise, as if it did not exist."""
+    study = get_object_or_404(Study, name=name)
+    if not policies.may_release(user, study):
+        raise Http404
+    return study
 
 
 def responses(study: Study) -> QuerySet[Response]:

@@ -1,10 +1,4 @@
-"""Removes identifying details from what annotators wrote. It may miss some: read the texts before publishing.
-
-Removed: e-mail addresses, links, telephone numbers, handles, names and account names known to this
-installation, and participant ids of crowd platforms.
-"""
-
-from __future__ import annotations
+"""Removes identifying details from what annotators wrote. It may miss some: read texts before publishing."""
 
 import re
 import unicodedata

@@ -1,8 +1,5 @@
 """The smaller tables of a release: annotators, units, images, associations, identity groups."""
 
-from __future__ import annotations
-
-import csv
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,23 +10,22 @@ from typing import Any
 from django.core.files.storage import default_storage
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotation.core.csv_text import csv_lines
 from annotation.exports.packing import CHUNK_BYTES
 from annotation.exports.table import image_name
 from annotation.models import Association, IdentityGroup, Image, Option, OptionRole, Purpose, Study, Unit
 from annotation.releases import columns
 from annotation.releases.annotators import People, PseudonymKey
 from annotation.releases.request import ReleaseRefused
-from annotation.releases.rows import csv_value
 
 
 def write_table(folder: Path, file: str, rows: Iterable[Iterable[Any]], *, more: Iterable[str] = ()) -> int:
     """Write a table with its columns, followed by the columns `more`; returns the number of rows."""
     number = 0
     with (folder / file).open("w", encoding="utf-8", newline="") as text:
-        writer = csv.writer(text)
-        writer.writerow([*columns.names(file), *more])
+        text.write(csv_lines([[*columns.names(file), *more]]))
         for row in rows:
-            writer.writerow([csv_value(value) for value in row])
+            text.write(csv_lines([row]))
             number += 1
     return number
 

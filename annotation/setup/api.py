@@ -1,7 +1,6 @@
 """API for setting up studies with the content of a study file, as JSON or TOML (docs/studies.md)."""
 
-from __future__ import annotations
-
+from functools import partial
 from typing import Any, ClassVar
 
 from django.db import transaction
@@ -13,10 +12,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.conditional import check_if_match, etag_of
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.pages import list_query, page, page_serializer
-from annotation.api.resource import Body, JSONBody, RawRenderer, Resource, read_body
+from annotation.api.pages import documents_list, filtered_page, list_query
+from annotation.api.resource import (
+    Body,
+    JSONBody,
+    RawRenderer,
+    Resource,
+    check_if_match,
+    etag_of,
+    read_body,
+)
 from annotation.api.study_access import study_for_lead
 from annotation.models import Study, StudyStatus
 from annotation.setup import services
@@ -26,6 +32,7 @@ from annotation.studies.serializers import StudySerializer
 from annotation.studies.services import studies
 from annotation.studies.study_file import safe_toml
 
+operation = partial(extend_schema, tags=["studies"])
 _DOCUMENT: dict[str, Any] = {
     "type": "object",
     "description": "The content of a study file, key by key (docs/studies.md).",
@@ -84,24 +91,15 @@ class Studies(Resource):
 
     parser_classes = (JSONBody, TOMLBody)
 
-    @extend_schema(
-        operation_id="studies_list",
-        parameters=[StudiesQuery],
-        responses=page_serializer(StudySerializer),
-        tags=["studies"],
-    )
+    @documents_list("studies_list", query=StudiesQuery, row=StudySerializer, tag="studies")
     def get(self, request: Request) -> Response:
-        query = self.query(StudiesQuery)
         rows = policies.studies_led_by(request.user).prefetch_related("leads")
-        if "status" in query:
-            rows = rows.filter(status=query["status"])
-        return page(request, rows, query=query, kind=StudiesQuery, row=StudySerializer)
+        return filtered_page(self, rows, kind=StudiesQuery, row=StudySerializer)
 
-    @extend_schema(
+    @operation(
         operation_id="studies_create",
         request=_BODY,
         responses={201: MadeSerializer, 200: MadeSerializer, **_REFUSED},
-        tags=["studies"],
     )
     def post(self, request: Request) -> Response:
         """Create a draft from a study file. The same file again changes nothing (200). Whoever creates a
@@ -125,19 +123,18 @@ class Setup(Resource):
     parser_classes = (JSONBody, TOMLBody)
     scopes: ClassVar = {}
 
-    @extend_schema(
+    @operation(
         operation_id="studies_setup_read",
         responses={
             200: _DOCUMENT,
             409: OpenApiResponse(description="The study cannot be expressed as a study file."),
         },
-        tags=["studies"],
     )
     def get(self, request: Request, name: str) -> Response:
         """The content of the file of this study. It lists what was drawn at random."""
         return Response(_content(study_for_lead(request, name)))
 
-    @extend_schema(
+    @operation(
         operation_id="studies_setup_replace",
         request=_BODY,
         responses={
@@ -145,7 +142,6 @@ class Setup(Resource):
             412: OpenApiResponse(description="The draft has changed since it was read (If-Match)."),
             **_REFUSED,
         },
-        tags=["studies"],
     )
     def put(self, request: Request, name: str) -> Response:
         """Update a draft from a changed file. With If-Match, only if nobody has changed it since."""
@@ -164,12 +160,11 @@ class Setup(Resource):
         response["ETag"] = etag_of(_content(made.study))
         return response
 
-    @extend_schema(
+    @operation(
         operation_id="studies_setup_discard",
         responses={
             204: OpenApiResponse(description="The entries are discarded; a draft created from them is kept.")
         },
-        tags=["studies"],
     )
     def delete(self, request: Request, name: str) -> Response:
         """Discard what this account filled in on the setup pages of a study."""
@@ -185,13 +180,12 @@ class SetupFile(Resource):
 
     renderer_classes = (TOMLFile,)
 
-    @extend_schema(
+    @operation(
         operation_id="studies_setup_file",
         responses={
             (200, "application/toml"): OpenApiTypes.STR,
             409: OpenApiResponse(description="The study cannot be expressed as a study file."),
         },
-        tags=["studies"],
     )
     def get(self, request: Request, name: str) -> HttpResponse:
         """The study file as TOML, for `manage.py open_study` or for another installation."""
@@ -245,7 +239,7 @@ class StatusBody(Body):
 class StudyState(Resource):
     """Opening, pausing and closing a study."""
 
-    @extend_schema(
+    @operation(
         operation_id="studies_status",
         request=StatusBody,
         responses={
@@ -253,7 +247,6 @@ class StudyState(Resource):
             409: OpenApiResponse(description="The change is not allowed, or the study is not ready to open."),
             412: OpenApiResponse(description="The study has changed since it was read (If-Match)."),
         },
-        tags=["studies"],
     )
     def post(self, request: Request, name: str) -> Response:
         """Change the status of a study; it is no error if the study has that status already. Opening a draft

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
@@ -17,69 +16,39 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class DraftCard:
-    """A study being set up. `made`: it is a draft in the database already. `taken`: its name belongs to a
-    study that the user cannot set up, because it was opened meanwhile or is another team's."""
-
-    name: str
-    title: str
-    made: bool
-    taken: bool
-    kinds: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Sample values for [attr] and [id] in a preview, or the options of a page."""
-
-    attribute: str
-    identity: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Suggestions:
-    """Suggested identity groups and attributes of a task, at most _MAX_SUGGESTIONS of each."""
-
-    groups: tuple[str, ...]
-    attributes: tuple[str, ...]
-
-
 _MAX_SUGGESTIONS = 500
 
 
-def drafts(*, user: User, documents: Mapping[str, Document]) -> list[DraftCard]:
-    """The studies that `user` is setting up, by title: their own documents, and drafts that they lead."""
+def drafts(*, user: User, documents: Mapping[str, Document]) -> list[dict[str, Any]]:
+    """The studies that `user` is setting up, by title: their own documents, and drafts that they lead.
+
+    `made`: it is a draft in the database already. `taken`: its name belongs to a study that the user cannot
+    set up, because it was opened meanwhile or is another team's.
+    """
     existing = set(Study.objects.filter(name__in=documents).values_list("name", flat=True))
     found = {
-        name: DraftCard(
-            name=name,
-            title=str(document.get("title") or name),
-            made=False,
-            taken=name in existing,
-            kinds=tuple(_label(task.get("kind", "")) for task in document.get("tasks", [])),
-        )
+        name: {
+            "name": name,
+            "title": str(document.get("title") or name),
+            "made": False,
+            "taken": name in existing,
+            "kinds": [_label(task.get("kind", "")) for task in document.get("tasks", [])],
+        }
         for name, document in documents.items()
     }
     for study in policies.studies_led_by(user).filter(status=StudyStatus.DRAFT).prefetch_related("tasks"):
-        kinds = tuple(_label(task.kind) for task in study.tasks.all())
-        known = found.get(study.name)
-        found[study.name] = DraftCard(
-            name=study.name,
-            title=known.title if known else study.title,
-            made=True,
-            taken=False,
-            kinds=known.kinds if known else kinds,
-        )
-    return sorted(found.values(), key=lambda card: (card.title.lower(), card.name))
+        kinds = [_label(task.kind) for task in study.tasks.all()]
+        card = found.get(study.name, {"name": study.name, "title": study.title, "kinds": kinds})
+        found[study.name] = {**card, "made": True, "taken": False}
+    return sorted(found.values(), key=lambda card: (card["title"].lower(), card["name"]))
 
 
-def sample(task: Document, *, document: Document) -> Sample:
-    """A sample of what the task could show, or made-up values if nothing is chosen yet."""
+def sample(task: Document, *, document: Document) -> dict[str, Any]:
+    """Sample values for [attr] and [id] in a preview, or the options of a page; made-up values if nothing is
+    chosen yet."""
     what = task.get("associations") or task.get("attributes") or {}
     if isinstance(what, list):
-        return Sample(attribute=str(what[0]), identity="", options=())
+        return {"attribute": str(what[0]), "identity": "", "options": ()}
     source = what.get("source") or document.get("stereotypes", {}).get("source", "")
     of_source = Association.objects.filter(source__name=source).select_related("group", "attribute")
     found = of_source.order_by("pk").first()
@@ -92,31 +61,32 @@ def sample(task: Document, *, document: Document) -> Sample:
         group = image.group if image else group
         texts = Attribute.objects.filter(associations__source__name=source).order_by("pk").distinct()
         options = tuple(texts.values_list("text", flat=True)[: max(1, int(task.get("page_size", 5)) - 1)])
-    return Sample(
-        attribute=found.attribute.text if found else "sombrero",
-        identity=group.demonym if group else "Mexican",
-        options=options,
-    )
+    return {
+        "attribute": found.attribute.text if found else "sombrero",
+        "identity": group.demonym if group else "Mexican",
+        "options": options,
+    }
 
 
-def suggestions(task: Document, *, document: Document) -> Suggestions:
-    """Suggestions for check items: what the task itself shows."""
+def suggestions(task: Document, *, document: Document) -> dict[str, Sequence[str]]:
+    """Suggested groups and attributes for check items: at most _MAX_SUGGESTIONS of what the task shows."""
     what = task.get("associations") or task.get("attributes") or {}
     if isinstance(what, list):
-        return Suggestions(groups=(), attributes=tuple(sorted(map(str, what))[:_MAX_SUGGESTIONS]))
+        return {"groups": (), "attributes": sorted(map(str, what))[:_MAX_SUGGESTIONS]}
     source = what.get("source") or document.get("stereotypes", {}).get("source", "")
     shown = Association.objects.filter(source__name=source)
     images = Image.objects.filter(image_set__name=task.get("image_set", ""))
     if chosen := what.get("groups"):
         shown, images = shown.filter(group__name__in=chosen), images.filter(group__name__in=chosen)
     groups = images if task.get("kind") == TaskKind.DEPICTION else shown
-    return Suggestions(
-        groups=_distinct_values(groups, "group__name"), attributes=_distinct_values(shown, "attribute__text")
-    )
+    return {
+        "groups": _distinct_values(groups, "group__name"),
+        "attributes": _distinct_values(shown, "attribute__text"),
+    }
 
 
-def _distinct_values(rows: QuerySet[Any], field: str) -> tuple[str, ...]:
-    return tuple(rows.order_by(field).values_list(field, flat=True).distinct()[:_MAX_SUGGESTIONS])
+def _distinct_values(rows: QuerySet[Any], field: str) -> list[str]:
+    return list(rows.order_by(field).values_list(field, flat=True).distinct()[:_MAX_SUGGESTIONS])
 
 
 def _label(kind: str) -> str:

@@ -1,16 +1,12 @@
-"""Studies being set up in the browser: saving what users fill in, and creating drafts from it.
-
-A *document* is the content of a study file (docs/studies.md) as nested dicts, complete or not. The documents
-of an account are stored in a row of the session table under a secret key, so they survive logging out and are
-available in another browser. A complete document can become a draft in the database
-(studies/services/studies.py), which all its leads see.
-"""
+"""Studies being set up in the browser. A *document* is the content of a study file as nested dicts, complete
+or not; those of an account are in a row of the session table, so they survive logging out."""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +57,7 @@ def save(*, user: User, name: str, document: Mapping[str, Any]) -> None:
             )
             % {"size": f"{size / 1e6:.1f}"}
         )
-
-    def put(saved: dict[str, Document]) -> None:
+    with _changing(user) as saved:
         if name not in saved and len(saved) >= MOST_DRAFTS:
             raise SetupRefused(
                 _("You are already setting up %(number)d studies. Discard one first.")
@@ -70,12 +65,11 @@ def save(*, user: User, name: str, document: Mapping[str, Any]) -> None:
             )
         saved[name] = dict(document)
 
-    _change(user, put)
-
 
 def discard(*, user: User, name: str) -> None:
     """Delete the document. A draft created from it is kept."""
-    _change(user, lambda saved: saved.pop(name, None))
+    with _changing(user) as saved:
+        saved.pop(name, None)
 
 
 def to_toml(document: Mapping[str, Any]) -> str:
@@ -136,27 +130,22 @@ def find_check_error(*, file: StudyFile) -> StudyError | None:
         if task.pages is not None and image_set is None:
             continue  # reported with the image set itself
         try:
-            with_checks(
-                Plan(units=lambda: iter(()), image_set=image_set),
-                task.checks,
-                kind=task.kind,
-                source=task.associations.source if task.associations is not None else None,
-                key=f"tasks[{number}]",
-            )
+            plan = Plan(units=lambda: iter(()), image_set=image_set)
+            with_checks(plan, task, key=f"tasks[{number}]")
         except StudyRefused as refused:
             return refused
     return None
 
 
-def _change(user: User, change: Callable[[dict[str, Document]], object]) -> None:
+@contextmanager
+def _changing(user: User) -> Iterator[dict[str, Document]]:
     """Read, change and write the row in one transaction, so that two windows do not overwrite each other."""
-    key = _key(user)
     with transaction.atomic():
         # Locks the account, because its documents may not have a row yet.
         get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
         saved = documents(user=user)
-        change(saved)
-        Session.objects.save(key, saved, timezone.now() + _EXPIRY)
+        yield saved
+        Session.objects.save(_key(user), saved, timezone.now() + _EXPIRY)
 
 
 def _key(user: User) -> str:

@@ -1,10 +1,5 @@
 """Errors about a study: the key of the study file they concern, and a message for files and one for pages.
-
-The command line shows the message with the key; the setup pages show it with the field that the key belongs
-to (setup/views/errors.py). Pure: no Django.
-"""
-
-from __future__ import annotations
+Pure: no Django."""
 
 import re
 from collections.abc import Iterator, Mapping

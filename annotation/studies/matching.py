@@ -4,8 +4,6 @@ Each slot of a unit needs a different person who matches its stratum. All slots 
 set of k slots has k people who match one of them (Hall's theorem). Augmenting paths find a maximum matching.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import islice, product
 from math import prod

@@ -1,7 +1,5 @@
 """The API's representation of a study, for its leads."""
 
-from __future__ import annotations
-
 from rest_framework import serializers
 
 from annotation.models import Study, StudyStatus

@@ -1,27 +1,25 @@
 """Webhooks by the API (docs/webhooks.md)."""
 
-from __future__ import annotations
+from functools import partial
+from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import policies
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.events import EVENTS
-from annotation.models import Delivery, DeliveryState, Study, Webhook
+from annotation.models import Delivery, DeliveryState, Webhook
 from annotation.webhooks import queries
 from annotation.webhooks.services import deliveries, subscriptions
 
-TAGS = ["webhooks"]
-_EVENTS = sorted(EVENTS)
+operation = partial(extend_schema, tags=["webhooks"])
 
 
 class WebhookSerializer(serializers.Serializer):
@@ -30,14 +28,12 @@ class WebhookSerializer(serializers.Serializer):
     id = serializers.IntegerField()
     url = serializers.CharField(help_text="URL that is called.")
     events = serializers.ListField(child=serializers.CharField(), help_text="Events that are sent.")
-    state = serializers.SerializerMethodField(
-        help_text="on; failing: the last attempt failed; given up: disabled after failing; off: disabled."
+    state = serializers.CharField(
+        read_only=True,
+        help_text="on; failing: the last attempt failed; given up: disabled after failing; off: disabled.",
     )
     created_at = serializers.DateTimeField()
     disabled_at = serializers.DateTimeField(allow_null=True)
-
-    def get_state(self, webhook: Webhook) -> str:
-        return queries.state_of(webhook)
 
 
 class MadeWebhookSerializer(WebhookSerializer):
@@ -61,27 +57,24 @@ class DeliverySerializer(serializers.Serializer):
     payload = serializers.JSONField(help_text="Ids, counts and times.")
 
 
+def _events(**options: Any) -> serializers.ListField:
+    child = serializers.ChoiceField(choices=sorted(EVENTS))
+    return serializers.ListField(child=child, min_length=1, max_length=50, **options)
+
+
 class WebhookBody(Body):
     """A new webhook."""
 
     url = serializers.CharField(
         max_length=500, help_text="Begins with https:// and is reachable from the public internet."
     )
-    events = serializers.ListField(
-        child=serializers.ChoiceField(choices=_EVENTS), min_length=1, max_length=50, help_text="See the docs."
-    )
+    events = _events(help_text="See the docs.")
 
 
 class WebhookChange(Body):
     """Changes of a webhook; fields that are left out stay as they are."""
 
-    events = serializers.ListField(
-        child=serializers.ChoiceField(choices=_EVENTS),
-        min_length=1,
-        max_length=50,
-        required=False,
-        help_text="The events to send from now on.",
-    )
+    events = _events(required=False, help_text="The events to send from now on.")
     enabled = serializers.BooleanField(
         required=False, help_text="false: send nothing until it is enabled again; pending messages are kept."
     )
@@ -102,26 +95,19 @@ _REFUSED = {422: OpenApiResponse(description="The URL may not be called, or the 
 class Webhooks(Resource):
     """The webhooks of a study."""
 
-    @extend_schema(
-        operation_id="webhooks_list",
-        parameters=[WebhooksQuery],
-        responses=page_serializer(WebhookSerializer),
-        tags=TAGS,
-    )
+    @documents_list("webhooks_list", query=WebhooksQuery, row=WebhookSerializer, tag="webhooks")
     def get(self, request: Request, name: str) -> Response:
-        rows = Webhook.objects.filter(study=_study(request, name))
-        query = self.query(WebhooksQuery)
-        return page(request, rows, query=query, kind=WebhooksQuery, row=WebhookSerializer)
+        rows = Webhook.objects.filter(study=study_for_lead(request, name))
+        return filtered_page(self, rows, kind=WebhooksQuery, row=WebhookSerializer)
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_create",
         request=WebhookBody,
         responses={201: MadeWebhookSerializer, **_REFUSED},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         """Send events to a URL from now on."""
-        study = _study(request, name)
+        study = study_for_lead(request, name)
         body = self.body(WebhookBody)
         with refusals(subscriptions.WebhookRefused, status=422):
             made = subscriptions.add(study=study, url=body["url"], events=body["events"], by=request.user)
@@ -131,13 +117,11 @@ class Webhooks(Resource):
 class OneWebhook(Resource):
     """A webhook of a study."""
 
-    @extend_schema(operation_id="webhooks_read", responses=WebhookSerializer, tags=TAGS)
+    @operation(operation_id="webhooks_read", responses=WebhookSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         return Response(WebhookSerializer(_webhook(request, name, number)).data)
 
-    @extend_schema(
-        operation_id="webhooks_change", request=WebhookChange, responses=WebhookSerializer, tags=TAGS
-    )
+    @operation(operation_id="webhooks_change", request=WebhookChange, responses=WebhookSerializer)
     def patch(self, request: Request, name: str, number: int) -> Response:
         """Change its events, disable it or enable it."""
         found = _webhook(request, name, number)
@@ -146,14 +130,12 @@ class OneWebhook(Resource):
             if "events" in body:
                 subscriptions.change_events(webhook=found, events=body["events"], by=request.user)
             if "enabled" in body:
-                switch = subscriptions.enable if body["enabled"] else subscriptions.disable
-                switch(webhook=found, by=request.user)
+                subscriptions.switch(webhook=found, on=body["enabled"], by=request.user)
         return Response(WebhookSerializer(Webhook.objects.get(pk=found.pk)).data)
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_delete",
         responses={204: OpenApiResponse(description="The webhook and its messages are deleted.")},
-        tags=TAGS,
     )
     def delete(self, request: Request, name: str, number: int) -> Response:
         subscriptions.remove(webhook=_webhook(request, name, number), by=request.user)
@@ -163,7 +145,7 @@ class OneWebhook(Resource):
 class Secret(Resource):
     """A new secret."""
 
-    @extend_schema(operation_id="webhooks_rotate", request=None, responses=MadeWebhookSerializer, tags=TAGS)
+    @operation(operation_id="webhooks_rotate", request=None, responses=MadeWebhookSerializer)
     def post(self, request: Request, name: str, number: int) -> Response:
         """Make a new secret, shown only once. The old one is invalid at once."""
         found = _webhook(request, name, number)
@@ -174,11 +156,10 @@ class Secret(Resource):
 class Ping(Resource):
     """A test message."""
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_ping",
         request=None,
         responses={202: DeliverySerializer, 409: OpenApiResponse(description="It is disabled.")},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int) -> Response:
         """Queue a test message."""
@@ -191,51 +172,30 @@ class Ping(Resource):
 class Deliveries(Resource):
     """The messages of a webhook, sent or pending."""
 
-    @extend_schema(
-        operation_id="deliveries_list",
-        parameters=[DeliveriesQuery],
-        responses=page_serializer(DeliverySerializer),
-        tags=TAGS,
-    )
+    @documents_list("deliveries_list", query=DeliveriesQuery, row=DeliverySerializer, tag="webhooks")
     def get(self, request: Request, name: str, number: int) -> Response:
-        rows: QuerySet[Delivery] = queries.messages(_webhook(request, name, number))
-        query = self.query(DeliveriesQuery)
-        if "state" in query:
-            rows = rows.filter(state=query["state"])
-        return page(request, rows, query=query, kind=DeliveriesQuery, row=DeliverySerializer)
+        rows = queries.messages(_webhook(request, name, number))
+        return filtered_page(self, rows, kind=DeliveriesQuery, row=DeliverySerializer)
 
 
 class Redelivery(Resource):
     """Sending a message again."""
 
-    @extend_schema(
+    @operation(
         operation_id="deliveries_redeliver",
         request=None,
         responses={
             200: DeliverySerializer,
             409: OpenApiResponse(description="It is about to be sent, or the webhook is disabled."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int, delivery: int) -> Response:
         """Send it again, under the same key."""
-        found = queries.message(_webhook(request, name, number), pk=delivery)
-        if found is None:
-            raise Http404
+        found = get_object_or_404(queries.messages(_webhook(request, name, number)), pk=delivery)
         with refusals(subscriptions.WebhookRefused):
             deliveries.redeliver(delivery=found)
         return Response(DeliverySerializer(Delivery.objects.get(pk=found.pk)).data)
 
 
-def _study(request: Request, name: str) -> Study:
-    study = study_for_lead(request, name)
-    if not policies.may_manage_webhooks(request.user, study):
-        raise Http404
-    return study
-
-
 def _webhook(request: Request, name: str, number: int) -> Webhook:
-    found = queries.webhook(_study(request, name), pk=number)
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(Webhook, study=study_for_lead(request, name), pk=number)

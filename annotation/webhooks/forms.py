@@ -1,7 +1,5 @@
 """Forms of the webhook pages. The rules are in the services."""
 
-from __future__ import annotations
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -13,7 +11,7 @@ class EventsForm(forms.Form):
 
     events = forms.MultipleChoiceField(
         label=_("Events"),
-        choices=[(event, event) for event in EVENTS],
+        choices=EVENTS.items(),
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one event.")},
     )

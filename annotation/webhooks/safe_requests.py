@@ -7,14 +7,13 @@ rebinding) gains nothing. Redirects are not followed, proxies are not used, and 
 response is read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,16 +26,13 @@ HTTP_PORTS = frozenset({80, 8080})
 # `ipaddress` counts these as global, but they can lead to internal services: protocol assignments (including
 # a metadata service), 6to4 anycast, Azure's metadata service, site-local addresses, and addresses for
 # documentation, which some networks use internally.
-_INTERNAL = tuple(
-    map(
-        ipaddress.ip_network,
-        ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "fec0::/10", "3fff::/20"),
-    )
-)
+_INTERNAL = [
+    ipaddress.ip_network(network)
+    for network in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "fec0::/10", "3fff::/20")
+]
 _LOOKUPS = ThreadPoolExecutor(4, thread_name_prefix="lookup")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], list[str]]
 
 
@@ -57,11 +53,7 @@ class Rules:
     hosts: Collection[str] = field(default_factory=frozenset)
 
 
-@dataclass(frozen=True)
-class Target:
-    """Scheme, host and port of a URL."""
-
-    scheme: str
+class Target(NamedTuple):
     host: str
     port: int
 
@@ -76,8 +68,7 @@ def resolve(host: str, port: int) -> list[str]:
 
 
 def parse_url(url: str, rules: Rules) -> Target:
-    """Scheme, host and port of `url`, without resolving its host. Raises AddressRefused if `rules` forbid the
-    URL."""
+    """Host and port of `url`, without resolving its host. Raises AddressRefused if `rules` forbid the URL."""
     if url != url.strip() or any(ord(letter) < 33 or ord(letter) == 127 for letter in url) or "\\" in url:
         raise AddressRefused("The URL contains spaces or characters that are not allowed in URLs.")
     try:
@@ -96,14 +87,15 @@ def parse_url(url: str, rules: Rules) -> Target:
         raise AddressRefused("The part after # is never sent. Remove it.")
     if parts.scheme == "http" and not rules.allow_http:
         raise AddressRefused("The URL must begin with https://, so that messages are encrypted.")
-    port = port if port is not None else {"https": 443, "http": 80}[parts.scheme]
+    if port is None:
+        port = 443 if parts.scheme == "https" else 80
     allowed = PORTS | HTTP_PORTS if rules.allow_http else PORTS
     if host not in rules.hosts and port not in allowed:
         raise AddressRefused(
             f"Port {port} is not allowed. Use one of {', '.join(map(str, sorted(allowed)))}, "
             "or have the host added to WEBHOOK_ALLOWED_HOSTS."
         )
-    return Target(parts.scheme, host, port)
+    return Target(host, port)
 
 
 def resolve_public_address(target: Target, rules: Rules, resolve: Resolve = resolve) -> str:
@@ -124,7 +116,7 @@ def resolve_public_address(target: Target, rules: Rules, resolve: Resolve = reso
 def is_public(text: str) -> bool:
     """Whether an IP address, and any IPv4 address embedded in it, is on the public internet."""
     try:
-        address: Address = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         return False
     if isinstance(address, ipaddress.IPv6Address):
@@ -149,34 +141,6 @@ def _embedded_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | No
     return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
 
 
-class PinnedTransport(httpx.AsyncBaseTransport):
-    """Connects to the IP address that was checked. The Host header and the name in the TLS handshake, which
-    the certificate must match, stay the URL's."""
-
-    def __init__(self, rules: Rules, resolve: Resolve = resolve) -> None:
-        self._rules, self._resolve = rules, resolve
-        self._inner = httpx.AsyncHTTPTransport(retries=0)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        target = parse_url(str(request.url), self._rules)
-        # In a thread outside the loop: resolving a name blocks, possibly for long
-        loop = asyncio.get_running_loop()
-        address = await loop.run_in_executor(
-            _LOOKUPS, resolve_public_address, target, self._rules, self._resolve
-        )
-        pinned = httpx.Request(
-            request.method,
-            request.url.copy_with(host=address),
-            headers=request.headers,
-            stream=request.stream,
-            extensions={**request.extensions, "sni_hostname": target.host},
-        )
-        return await self._inner.handle_async_request(pinned)
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
 def post(
     url: str,
     *,
@@ -191,7 +155,7 @@ def post(
     Raises AddressRefused if the URL may not be called, and NotDelivered if there was no response within
     `seconds` in total: a slow receiver cannot hold up the sender.
     """
-    sending = asyncio.wait_for(_post(url, body, headers, PinnedTransport(rules, resolve)), seconds)
+    sending = asyncio.wait_for(_post(url, body, headers, rules, resolve), seconds)
     try:
         # In a thread of its own: the caller's may have a running event loop
         with ThreadPoolExecutor(1, thread_name_prefix="webhook") as executor:
@@ -202,12 +166,23 @@ def post(
         raise NotDelivered(f"{type(error).__name__}: {str(error) or 'no response'}") from error
 
 
-async def _post(url: str, body: bytes, headers: Mapping[str, str], transport: PinnedTransport) -> int:
+async def _post(url: str, body: bytes, headers: Mapping[str, str], rules: Rules, resolve: Resolve) -> int:
+    requested = httpx.URL(url)
+    target = parse_url(str(requested), rules)
+    # In a thread outside the loop: resolving a name blocks, possibly for long
+    address = await asyncio.get_running_loop().run_in_executor(
+        _LOOKUPS, resolve_public_address, target, rules, resolve
+    )
     timeout = httpx.Timeout(RESPONSE_SECONDS, connect=CONNECT_SECONDS)
     async with (
-        httpx.AsyncClient(
-            transport=transport, timeout=timeout, follow_redirects=False, trust_env=False
-        ) as client,
-        client.stream("POST", url, content=body, headers=dict(headers)) as response,
+        httpx.AsyncClient(timeout=timeout, follow_redirects=False, trust_env=False) as client,
+        client.stream(
+            "POST",
+            requested.copy_with(host=address),
+            content=body,
+            headers={**headers, "Host": requested.netloc.decode()},
+            # The name in the TLS handshake, which the certificate must match
+            extensions={"sni_hostname": target.host},
+        ) as response,
     ):
         return response.status_code

@@ -1,9 +1,5 @@
-"""The models that make images, captions and embeddings, each behind a small protocol (base.py).
-
-Only the modules of this package import torch, diffusers, transformers or open_clip.
-"""
-
-from __future__ import annotations
+"""The models that make images, captions and embeddings, each behind a small protocol (base.py). Nothing else
+imports torch, diffusers, transformers or open_clip."""
 
 import importlib
 import pkgutil

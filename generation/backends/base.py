@@ -3,13 +3,9 @@
 A backend is one module of this package, named `<kind>_<name>.py` (`image_diffusers.py`,
 `caption_visage.py`, `encode_open_clip.py`), with a docstring whose first line is shown to people and a
 function `load(recipe, *, device) -> TextToImage | Captioner | Encoder`. Import nothing heavier than numpy and
-pillow before `load` is called: importing torch alone takes 11 s.
-
-`batch` is how many images or texts a model puts on its device at once. It starts with an estimate of what the
-device can hold; the worker lowers it to Run.batch_size. A call with more items is done in several batches.
+pillow before `load` is called: importing torch alone takes 11 s. `batch` is how many images or texts a model
+puts on its device at once; the worker lowers it to Run.batch_size.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -7,16 +7,15 @@ for example "a photo of".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PIL.Image import Image
 
-from generation.backends import sampling, torch_support, transformers_models
-from generation.backends.base import About, Captioner
-from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches
-from generation.backends.options import Sampling, parse_options
+from generation.backends import sampling, torch_support, weights
+from generation.backends.base import Captioner
+from generation.backends.captions import EncodedImages, Model, SamplingCaptioner
+from generation.backends.sampling import Sampling, parse_options
 from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class BlipOptions(Sampling):
     prompt: str = ""
 
 
-class Blip:
+class Blip(Model):
     """BLIP's image encoder and decoder, called separately: generate() of the whole model would encode the
     image again for each batch of captions."""
 
@@ -44,10 +43,7 @@ class Blip:
         words = processor.tokenizer(prompt, add_special_tokens=False).input_ids if prompt else []
         self._start = [int(text.bos_token_id), *words]
 
-    def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
-        return {"image": apply_in_batches(images, size=batch, function=self._encode)}
-
-    def _encode(self, images: list[Image]) -> torch.Tensor:
+    def encode_batch(self, images: list[Image]) -> torch.Tensor:
         pixels = self._processor.image_processor(images, return_tensors="pt").pixel_values
         states: torch.Tensor = self._model.vision_model(
             pixel_values=pixels.to(self.device, self._model.dtype)
@@ -70,9 +66,6 @@ class Blip:
         texts: list[str] = self._processor.tokenizer.batch_decode(tokens[:, 1:], skip_special_tokens=True)
         return texts
 
-    def score(self, encoded: EncodedImages, candidates: list[dict[str, float]]) -> list[dict[str, float]]:
-        return candidates
-
 
 def check(recipe: CaptionRecipe) -> BlipOptions:
     """The recipe's options. Raises BackendError for what no weights could do."""
@@ -85,7 +78,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     transformers = torch_support.import_library("transformers")
     torch_device = torch_support.choose_device(device)
     name = recipe.model or _MODEL
-    model, processor, revision = transformers_models.load_model(
+    model, processor, revision = weights.load_transformers(
         transformers.BlipForConditionalGeneration,
         transformers.BlipProcessor,
         model=name,
@@ -93,8 +86,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         dtype=recipe.dtype,
         device=torch_device,
     )
-    versions = torch_support.versions("torch", "transformers", "numpy", "pillow")
-    about = About(name, revision, torch_support.device_name(torch_device), versions)
+    about = torch_support.about(name, revision, torch_device, "torch", "transformers")
     return SamplingCaptioner(
         Blip(model, processor, prompt=options.prompt), options, about=about, count=recipe.count
     )

@@ -7,17 +7,15 @@ The decoding loop is our own: open_clip's generate() needs parts that transforme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PIL.Image import Image
 
-from generation.backends import open_clip_models, torch_support
-from generation.backends.base import About, BackendError, Captioner
-from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches
-from generation.backends.options import Sampling, parse_options, require
-from generation.backends.sampling import Picker
+from generation.backends import sampling, torch_support, weights
+from generation.backends.base import BackendError, Captioner
+from generation.backends.captions import EncodedImages, Model, SamplingCaptioner
+from generation.backends.sampling import Sampling, parse_options, require
 from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ class CocaOptions(Sampling):
     pretrained: str = "mscoco_finetuned_laion2b_s13b_b90k"
 
 
-class Coca:
+class Coca(Model):
     def __init__(
         self, model: Any, preprocess: Any, tokenizer: Any, *, device: torch.device, dtype: str
     ) -> None:
@@ -47,16 +45,13 @@ class Coca:
         self.device = device
         self.end = int(tokenizer.eot_token_id)
 
-    def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
-        return {"image": apply_in_batches(images, size=batch, function=self._encode)}
-
-    def _encode(self, images: list[Image]) -> torch.Tensor:
+    def encode_batch(self, images: list[Image]) -> torch.Tensor:
         pixels = torch_support.import_library("torch").stack([self._preprocess(image) for image in images])
         _, tokens = self._model._encode_image(pixels.to(self.device, self._dtype))
         image_tokens: torch.Tensor = tokens
         return image_tokens
 
-    def decode(self, encoded: EncodedImages, picker: Picker) -> list[str]:
+    def decode(self, encoded: EncodedImages, picker: sampling.Picker) -> list[str]:
         torch = torch_support.import_library("torch")
         tokens = torch.full((picker.rows, 1), self._tokenizer.sot_token_id, device=self.device)
         while tokens.shape[1] <= picker.steps and not bool(picker.done.all()):
@@ -71,9 +66,6 @@ class Coca:
         text: str = self._tokenizer.decode([token for token in tokens if token not in special])
         return text
 
-    def score(self, encoded: EncodedImages, candidates: list[dict[str, float]]) -> list[dict[str, float]]:
-        return candidates
-
 
 def check(recipe: CaptionRecipe) -> CocaOptions:
     """The recipe's options. Raises BackendError for what no weights could do."""
@@ -87,7 +79,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     options = check(recipe)
     name = recipe.model or _MODEL
     torch_device = torch_support.choose_device(device)
-    model, preprocess, tokenizer, revision = open_clip_models.load_model(
+    model, preprocess, tokenizer, revision = weights.load_open_clip(
         name, options.pretrained, dtype=recipe.dtype, device=torch_device
     )
     if not hasattr(model, "text_decoder"):
@@ -96,7 +88,6 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         )
     most = int(model.context_length) - 1
     require(options.max_tokens <= most, "max_tokens", f"'{name}' writes at most {most} tokens")
-    versions = torch_support.versions("torch", "torchvision", "open_clip_torch", "numpy", "pillow")
-    about = About(name, revision, torch_support.device_name(torch_device), versions)
+    about = torch_support.about(name, revision, torch_device, "torch", "torchvision", "open_clip_torch")
     coca = Coca(model, preprocess, tokenizer, device=torch_device, dtype=recipe.dtype)
     return SamplingCaptioner(coca, options, about=about, count=recipe.count)

@@ -1,9 +1,7 @@
 """Fake captions: sentences drawn from a short vocabulary by a hash of the picture, on any machine.
 
-For laptops, the demo and tests. The sentences say nothing about what the picture shows.
+The sentences say nothing about what the picture shows.
 """
-
-from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ cache (manage.py ngrams); `clip` and `pretrained`, the model the cache was made 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,11 +22,12 @@ import numpy.typing as npt
 from PIL.Image import Image
 
 from generation import backends
-from generation.backends import sampling, torch_support, transformers_models
-from generation.backends.base import About, BackendError, Captioner, Encoder
-from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches, padded_batches
+from generation.backends import sampling, torch_support, weights
+from generation.backends.base import BackendError, Captioner, Encoder
+from generation.backends.captions import EncodedImages, Model, SamplingCaptioner, apply_in_batches
 from generation.backends.ngrams import Ngrams, Vectors
-from generation.backends.options import Sampling, parse_options, require
+from generation.backends.sampling import Sampling, parse_options, require
+from generation.backends.torch_support import padded_batches
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class VisageOptions(Sampling):
         require(bool(self.separator), "separator", "give the text between two n-grams")
 
 
-class Visage:
+class Visage(Model):
     def __init__(self, model: Any, tokenizer: Any, encoder: Encoder, ngrams: Ngrams, options: VisageOptions):
         self._model, self._tokenizer, self._encoder = model, tokenizer, encoder
         self._ngrams, self._options = ngrams, options
@@ -138,7 +139,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     ngrams.check_model(encoder, model=options.clip, pretrained=options.pretrained)
     transformers = torch_support.import_library("transformers")
     torch_device = torch_support.choose_device(device)
-    model, tokenizer, revision = transformers_models.load_model(
+    model, tokenizer, revision = weights.load_transformers(
         transformers.AutoModelForSeq2SeqLM,
         transformers.AutoTokenizer,
         model=recipe.model,
@@ -146,12 +147,13 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         dtype=recipe.dtype,
         device=torch_device,
     )
+    about = torch_support.about(recipe.model, revision, torch_device, "torch", "transformers")
     versions = {
         **encoder.about.libraries,
-        **torch_support.versions("torch", "transformers", "numpy", "pillow"),
+        **about.libraries,
         "clip": f"{encoder.about.model} {encoder.about.revision}",
         "ngrams": ngrams.manifest.vectors_sha256,
     }
-    about = About(recipe.model, revision, torch_support.device_name(torch_device), versions)
+    about = replace(about, libraries=versions)
     visage = Visage(model, tokenizer, encoder, ngrams, options)
     return SamplingCaptioner(visage, options, about=about, count=recipe.count)

@@ -1,25 +1,23 @@
 """Shared by the captioners: sample candidates for each image in rounds, then rank the distinct ones.
 
 **An image's captions do not depend on its batch.** Each image has its own random generator, seeded with the
-recipe's seed and the image's pixels. As in image_diffusers.py all batches on the device have the same size,
-the last one padded with repeats, because the order of summation in a kernel depends on the batch size.
+recipe's seed and the image's pixels, and all batches have the same size (`FullBatches`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from PIL.Image import Image
 
 from generation.backends import torch_support
-from generation.backends.base import About, BackendError, OutOfMemory, ScoredCaption
-from generation.backends.options import Sampling
-from generation.backends.sampling import Picker
+from generation.backends.base import About, BackendError, ScoredCaption
+from generation.backends.sampling import Picker, Sampling
+from generation.backends.torch_support import FullBatches, padded_batches
 
 if TYPE_CHECKING:
     import torch
@@ -34,52 +32,43 @@ _MOST_ROWS = 256
 _Item = TypeVar("_Item")
 
 
-class Model(Protocol):
-    """A caption model. `end`: the token that ends a caption."""
+class Model:
+    """A caption model on its `device`. `end`: the token that ends a caption."""
 
     device: torch.device
     end: int
 
     def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
         """The decoder's input for the images, computed in batches of `batch`."""
+        return {"image": apply_in_batches(images, size=batch, function=self.encode_batch)}
+
+    def encode_batch(self, images: list[Image]) -> torch.Tensor:
+        raise NotImplementedError
 
     def decode(self, encoded: EncodedImages, picker: Picker) -> list[str]:
         """A caption for each row of `encoded`; `picker` chooses the tokens."""
+        raise NotImplementedError
 
     def score(self, encoded: EncodedImages, candidates: list[dict[str, float]]) -> list[dict[str, float]]:
-        """The score of each image's candidates, given their mean log-probability; higher is better."""
+        """The score of each image's candidates, higher is better: their mean log-probability, as given."""
+        return candidates
 
 
-class SamplingCaptioner:
+class SamplingCaptioner(FullBatches):
     """A Captioner around a model that is on its device."""
 
     def __init__(self, model: Model, sampling: Sampling, *, about: About, count: int) -> None:
         self._model, self._sampling = model, sampling
-        self._device = about.device
-        self.about = about
         self._per_image = min(_MOST_AT_ONCE, sampling.candidates_per_round(count))
-        self.batch = initial_batch(model.device, self._per_image)
-
-    @property
-    def batch(self) -> int:
-        return self._batch
-
-    @batch.setter
-    def batch(self, size: int) -> None:
-        self._batch: int = 2 ** int(math.log2(size))
-        self.about = replace(self.about, device=f"{self._device}, {self._batch} at a time")
+        rows, most = _ROWS_PER_GIB / self._per_image, _MOST_ROWS / self._per_image
+        super().__init__(about, torch_support.fitting_batch(model.device, per_gib=rows, most=most))
 
     def caption(self, images: Sequence[Image], *, count: int, seed: int) -> list[list[ScoredCaption]]:
         """As Captioner. Raises ValueError for an image that gets only empty captions."""
         if not images:
             return []
-        torch = torch_support.import_library("torch")
-        try:
-            with torch_support.memory_errors_translated(), torch.inference_mode():
-                return self._captions([image.convert("RGB") for image in images], count, seed)
-        except OutOfMemory:
-            self.batch = max(1, self.batch // 2)
-            raise
+        with self.halved_when_full(), torch_support.import_library("torch").inference_mode():
+            return self._captions([image.convert("RGB") for image in images], count, seed)
 
     def _captions(self, images: Sequence[Image], count: int, seed: int) -> list[list[ScoredCaption]]:
         encoded = self._model.encode(images, batch=self.batch)
@@ -134,13 +123,6 @@ class Candidates:
             self.likelihoods[text] = max(likelihood, self.likelihoods.get(text, -math.inf))
 
 
-def padded_batches(items: Sequence[_Item], size: int) -> Iterator[tuple[list[_Item], int]]:
-    """Batches of exactly `size` items, the last padded with repeats, each with its number of real items."""
-    for start in range(0, len(items), size):
-        batch = list(items[start : start + size])
-        yield [*batch, *[batch[-1]] * (size - len(batch))], len(batch)
-
-
 def apply_in_batches(
     items: Sequence[_Item], *, size: int, function: Callable[[list[_Item]], torch.Tensor]
 ) -> torch.Tensor:
@@ -149,16 +131,6 @@ def apply_in_batches(
         [function(batch)[:real] for batch, real in padded_batches(items, size)]
     )
     return joined
-
-
-def initial_batch(device: torch.device, per_image: int) -> int:
-    """How many images should fit on the device with `per_image` captions of each in one batch; 1 if its
-    memory is unknown."""
-    memory = torch_support.device_gib(device)
-    if memory is None:
-        return 1
-    images: int = 2 ** int(math.log2(max(1, min(memory * _ROWS_PER_GIB, _MOST_ROWS) / per_image)))
-    return images
 
 
 def _best(scored: dict[str, float], count: int) -> list[ScoredCaption]:

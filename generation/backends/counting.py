@@ -1,28 +1,24 @@
 """Count the n-grams of texts of any length in constant memory. Pure: no torch, no Django.
 
 An n-gram is one to `max_n` consecutive words of a line without punctuation between them, in lower case. When
-there are too many counts for memory, they are written to sorted files, which are merged at the end.
+there are too many counts for memory, they are written to an SQLite file, which adds them up at the end.
 """
-
-from __future__ import annotations
 
 import codecs
 import hashlib
-import heapq
 import re
+import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 MAX_IN_MEMORY = 1_000_000
 """Distinct n-grams in memory at once: about 150 MB."""
 
 _BLOCK_BYTES = 1 << 20
-_MAX_OPEN_FILES = 64  # while merging: well below the limit of an operating system
 _LONGEST_WORD = 40  # longer ones are links, hashes or encoded files
 # Parts of words that Python's \w excludes: vowel signs and other marks (Hindi, Thai, Hebrew ...), and
 # joiners.
@@ -52,55 +48,48 @@ def count_ngrams(
     files: Iterable[Path],
     *,
     into: Path,
-    folder: Path,
     max_n: int,
     max_in_memory: int = MAX_IN_MEMORY,
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[Source]:
-    """Write the n-grams of all files to `into`, one sorted line `n-gram TAB count` each; returns the sources.
+    """Write the n-grams of all files to the new SQLite file `into`; returns the sources.
 
-    `folder` is for temporary files; `progress` gets the bytes read so far. Raises TextRefused.
+    `progress` gets the bytes read so far. Raises TextRefused, sqlite3.Error.
     """
-    counts = _Counts(folder, max_in_memory)
+    counts: Counter[str] = Counter()
     sources = []
     done = reported = 0
-    for path in files:
-        reader = _Reader(path)
-        words = 0
-        for line in reader.lines():
-            for phrase in _phrases(line):
-                words += len(phrase)
-                counts.add(phrase, max_n)
-            if done + reader.bytes_read > reported:
-                progress(reported := done + reader.bytes_read)
-        done += reader.bytes_read
-        sources.append(Source(path.name, reader.sha256.hexdigest(), reader.bytes_read, words))
-    counts.merge(into)
+    with closing(sqlite3.connect(into)) as database:
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute("CREATE TABLE counted (ngram TEXT, number INTEGER)")
+        for path in files:
+            reader = _Reader(path)
+            words = 0
+            for line in reader.lines():
+                for phrase in _phrases(line):
+                    words += len(phrase)
+                    for start in range(len(phrase)):
+                        for end in range(start + 1, min(start + max_n, len(phrase)) + 1):
+                            counts[" ".join(phrase[start:end])] += 1
+                    if len(counts) >= max_in_memory:
+                        _write(database, counts)
+                if done + reader.bytes_read > reported:
+                    progress(reported := done + reader.bytes_read)
+            done += reader.bytes_read
+            sources.append(Source(path.name, reader.sha256.hexdigest(), reader.bytes_read, words))
+        _write(database, counts)
     return sources
-
-
-def read_counts(path: Path) -> Generator[tuple[str, int]]:
-    """The lines of a file that `count_ngrams` wrote."""
-    with path.open(encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            ngram, _, number = line.rstrip("\n").partition("\t")
-            yield ngram, int(number)
 
 
 def most_frequent(path: Path, *, min_count: int, limit: int | None) -> Iterator[tuple[str, int]]:
     """At most `limit` n-grams with at least `min_count` occurrences, in alphabetical order: the most
     frequent, and of those with equal counts the alphabetically first."""
-    how_many = Counter(number for _, number in read_counts(path) if number >= min_count)
-    left = sum(how_many.values()) if limit is None else limit
-    # Count -> how many n-grams with that count to keep. There are few distinct counts in any text.
-    keep = {}
-    for number in sorted(how_many, reverse=True):
-        keep[number] = min(left, how_many[number])
-        left -= keep[number]
-    for ngram, number in read_counts(path):
-        if keep.get(number):
-            keep[number] -= 1
-            yield ngram, number
+    with closing(sqlite3.connect(path)) as database:
+        yield from database.execute(
+            "SELECT * FROM (SELECT ngram, SUM(number) AS total FROM counted GROUP BY ngram "
+            "HAVING total >= ? ORDER BY total DESC, ngram LIMIT ?) ORDER BY ngram",
+            (min_count, -1 if limit is None else limit),
+        )
 
 
 class _Reader:
@@ -165,50 +154,8 @@ def _phrases(line: str) -> Iterator[list[str]]:
         yield phrase
 
 
-class _Counts:
-    """Counts in memory, and sorted files of those that did not fit."""
-
-    def __init__(self, folder: Path, max_in_memory: int) -> None:
-        self._folder = folder
-        self._max_in_memory = max_in_memory
-        self._counts: Counter[str] = Counter()
-        self._files: list[Path] = []
-        self._number = 0
-
-    def add(self, phrase: list[str], max_n: int) -> None:
-        for start in range(len(phrase)):
-            for end in range(start + 1, min(start + max_n, len(phrase)) + 1):
-                self._counts[" ".join(phrase[start:end])] += 1
-            if len(self._counts) >= self._max_in_memory:
-                self._spill()
-
-    def _spill(self) -> None:
-        self._files.append(self._new_file())
-        _write(self._files[-1], sorted(self._counts.items()))
-        self._counts.clear()
-        if len(self._files) == _MAX_OPEN_FILES:
-            merged = self._new_file()
-            self._merge_files(merged)
-            self._files = [merged]
-
-    def merge(self, into: Path) -> None:
-        self._spill()
-        self._merge_files(into)
-        self._files = []
-
-    def _merge_files(self, into: Path) -> None:
-        with ExitStack() as stack:  # a generator that is not exhausted would keep its file open
-            files = [stack.enter_context(closing(read_counts(path))) for path in self._files]
-            merged = groupby(heapq.merge(*files), key=lambda one: one[0])
-            _write(into, ((ngram, sum(number for _, number in same)) for ngram, same in merged))
-        for path in self._files:
-            path.unlink()
-
-    def _new_file(self) -> Path:
-        self._number += 1
-        return self._folder / f"counts.{self._number}"
-
-
-def _write(path: Path, counts: Iterable[tuple[str, int]]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{ngram}\t{number}\n" for ngram, number in counts)
+def _write(database: sqlite3.Connection, counts: Counter[str]) -> None:
+    """Write the counts to the file, and forget them."""
+    database.executemany("INSERT INTO counted VALUES (?, ?)", counts.items())
+    database.commit()
+    counts.clear()

@@ -1,10 +1,7 @@
 """Fake embeddings: a picture's colours, 4 by 4, and a text's hashed words as unit vectors, on any machine.
 
-For laptops, the demo and tests. Images that look alike lie close together, and so do texts that share words;
-the distance between an image and a text means nothing.
+Images that look alike lie close together, and so do texts that share words; the two are not comparable.
 """
-
-from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """open_clip: image and text embeddings by any of its models, by weights' tag, weights file or local folder.
 
 `model` ViT-B-32 with `pretrained` openai, or with the path of a weights file; `local-dir:/folder` and
-`hf-hub:owner/name` include their weights. Threads preprocess the images with open_clip's own transform while
-the device works.
+`hf-hub:owner/name` include their weights.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL.Image import Image
 
-from generation.backends import open_clip_models, torch_support
+from generation.backends import torch_support, weights
 from generation.backends.base import About, BackendError, Encoder, OutOfMemory
 from generation.recipes.recipes import EmbeddingRecipe
 
@@ -82,15 +81,11 @@ class OpenClip:
 def load(recipe: EmbeddingRecipe, *, device: str = "") -> Encoder:
     """Raises BackendError if the libraries, the weights or the device are missing."""
     torch_device = torch_support.choose_device(device)
-    model, preprocess, tokenizer, revision = open_clip_models.load_model(
+    model, preprocess, tokenizer, revision = weights.load_open_clip(
         recipe.model, recipe.pretrained, dtype=recipe.dtype, device=torch_device
     )
-    about = About(
-        recipe.model,
-        revision,
-        torch_support.device_name(torch_device),
-        torch_support.versions("torch", "torchvision", "open_clip_torch", "numpy", "pillow"),
-    )
+    libraries = ("torch", "torchvision", "open_clip_torch")
+    about = torch_support.about(recipe.model, revision, torch_device, *libraries)
     return OpenClip(model, preprocess, tokenizer, device=torch_device, dtype=recipe.dtype, about=about)
 
 

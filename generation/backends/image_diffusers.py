@@ -1,70 +1,44 @@
 """diffusers: Stable Diffusion 1.x, 2.x, XL and 3, Flux and other pipelines, by hub id or local folder.
 
 **An image does not depend on its batch.** Each image has its own CPU generator with its own seed, so its
-noise does not depend on the others. But the order of summation in a kernel depends on the batch size, and the
-last bits then differ. So the device always gets exactly `batch` images, a power of two; the last batch is
-padded with repeats. On a CPU, where batches gain nothing, `batch` is 1. `About.device` names the batch size,
-because a repetition needs it.
+noise does not depend on the others, and all batches have the same size (`FullBatches`). On a CPU, where
+batches gain nothing, `batch` is 1.
 """
 
-from __future__ import annotations
-
+import inspect
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from generation.backends import pipelines, torch_support
-from generation.backends.base import (
-    About,
-    BackendError,
-    GeneratedImage,
-    ImageRequest,
-    OutOfMemory,
-    TextToImage,
-)
+from generation.backends import torch_support, weights
+from generation.backends.base import About, BackendError, GeneratedImage, ImageRequest, TextToImage
+from generation.backends.torch_support import FullBatches, padded_batches
 from generation.recipes.recipes import ImageRecipe
 
 _GIB_PER_IMAGE = 2.0  # at 512x512 in half precision, with room for the weights of the smaller models
 _MOST = 32
+# Draws its own noise at each step, so images cannot be repeated.
+_WITHOUT_SEED = ("DPMSolverSDEScheduler",)
 
 
-class Pipeline:
+class Pipeline(FullBatches):
     """A TextToImage around a pipeline that is on its device."""
 
     def __init__(self, pipeline: Any, recipe: ImageRecipe, *, about: About, checker: Any, batch: int) -> None:
+        super().__init__(about, batch)
         self._pipeline, self._recipe, self._checker = pipeline, recipe, checker
-        self._device = about.device
-        self.about = about
-        self.batch = batch
-
-    @property
-    def batch(self) -> int:
-        return self._batch
-
-    @batch.setter
-    def batch(self, size: int) -> None:
-        self._batch = _power_of_two(size)
-        self.about = replace(self.about, device=f"{self._device}, {self._batch} at a time")
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         images: list[GeneratedImage] = []
-        while len(images) < len(requests):
-            images += self._generate_batch(requests[len(images) : len(images) + self.batch])
+        with self.halved_when_full():
+            for batch, real in padded_batches(requests, self.batch):
+                images += self._images(batch)[:real]
         return images
-
-    def _generate_batch(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        padded = [*requests, *[requests[-1]] * (self.batch - len(requests))]
-        try:
-            with torch_support.memory_errors_translated():
-                images = self._images(padded)
-        except OutOfMemory:
-            self.batch = max(1, self.batch // 2)
-            raise
-        return images[: len(requests)]
 
     def _images(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         pixels = [Image.fromarray(array) for array in self._pixels(requests)]
@@ -121,29 +95,19 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     """Raises BackendError if the libraries, the weights or the device are missing, or if the model cannot do
     what the recipe asks."""
     torch_device = torch_support.choose_device(device)
-    pipeline, revision = pipelines.load_pipeline(recipe)
+    pipeline, revision = _load_pipeline(recipe)
     checker = getattr(pipeline, "safety_checker", None) if recipe.safety != "off" else None
     if getattr(pipeline, "safety_checker", None) is not None:
         pipeline.safety_checker = None  # called by _verdicts instead
-    try:
-        with torch_support.memory_errors_translated():
-            _place(pipeline, torch_device, checker)
-    except OutOfMemory as error:
-        raise BackendError(
-            f"'{recipe.model}' in {recipe.dtype} does not fit into "
-            f"{torch_support.device_name(torch_device)}: "
-            f"{error}"
-        ) from error
+    with torch_support.must_fit(f"'{recipe.model}' in {recipe.dtype}", torch_device):
+        _place(pipeline, torch_device, checker)
     denoiser = _denoiser(pipeline)
     if recipe.compiled and denoiser is not None:
         denoiser.compile(dynamic=False)
-    about = About(
-        recipe.model,
-        revision,
-        torch_support.device_name(torch_device),
-        torch_support.versions("torch", "diffusers", "transformers", "numpy", "pillow"),
-    )
-    return Pipeline(pipeline, recipe, about=about, checker=checker, batch=_batch(recipe, torch_device))
+    about = torch_support.about(recipe.model, revision, torch_device, "torch", "diffusers", "transformers")
+    size = (2 if recipe.dtype == "float32" else 1) * recipe.width * recipe.height / 512**2
+    batch = torch_support.fitting_batch(torch_device, per_gib=1 / (_GIB_PER_IMAGE * size), most=_MOST)
+    return Pipeline(pipeline, recipe, about=about, checker=checker, batch=batch)
 
 
 def _place(pipeline: Any, device: Any, checker: Any) -> None:
@@ -166,16 +130,90 @@ def _denoiser(pipeline: Any) -> Any:
     return getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
 
 
-def _batch(recipe: ImageRecipe, device: Any) -> int:
-    """How many images should fit on the device: a power of two; 1 if its memory is unknown."""
-    memory = torch_support.device_gib(device)
-    if memory is None:
-        return 1
-    halves = 2 if recipe.dtype == "float32" else 1
-    images = memory / (_GIB_PER_IMAGE * halves * recipe.width * recipe.height / 512**2)
-    return _power_of_two(min(max(int(images), 1), _MOST))
+def _load_pipeline(recipe: ImageRecipe) -> tuple[Any, str]:
+    """The pipeline of a recipe, on the CPU, and its weights' revision. Raises BackendError."""
+    diffusers = torch_support.import_library("diffusers")
+    _quiet(diffusers)
+    with weights.loading(recipe.model, recipe.revision):
+        folder = weights.folder_of(recipe.model)
+        if folder is None:
+            downloaded = diffusers.DiffusionPipeline.download(recipe.model, revision=recipe.revision or None)
+            folder = Path(downloaded)
+        _check_parts(folder)
+        pipeline = _text_to_image(diffusers, folder, torch_support.dtype(recipe.dtype))
+        for name, part in pipeline.components.items():
+            if name.startswith("tokenizer") and part is not None:
+                weights.check_vocabulary(part, f"its part '{name}'")
+    _check_supported(recipe, pipeline)
+    name = recipe.scheduler or type(pipeline.scheduler).__name__
+    pipeline.scheduler = _scheduler(diffusers, name, pipeline.scheduler)
+    return pipeline, weights.revision_of(folder)
 
 
-def _power_of_two(size: int) -> int:
-    """The largest power of two that is at most `size` (>= 1)."""
-    return 1 << (size.bit_length() - 1)
+def _text_to_image(diffusers: Any, folder: Path, dtype: Any) -> Any:
+    options = {"dtype": dtype, "local_files_only": True}
+    try:
+        return diffusers.AutoPipelineForText2Image.from_pretrained(folder, **options)
+    except ValueError as error:
+        if "AutoPipeline can't find" not in str(error):
+            raise
+    return diffusers.DiffusionPipeline.from_pretrained(folder, **options)
+
+
+def _check_parts(folder: Path) -> None:
+    """diffusers loads a tokenizer with a missing folder as an empty one, which makes all prompts equal."""
+    index = folder / "model_index.json"
+    if not index.is_file():
+        raise ValueError("it has no model_index.json, the file that lists a pipeline's parts")
+    try:
+        parts = json.loads(index.read_text(encoding="utf-8")).items()
+    except (ValueError, AttributeError) as error:
+        raise ValueError("its model_index.json is damaged") from error
+    for name, part in parts:
+        named = isinstance(part, list) and len(part) == 2 and all(part)
+        if named and not any(path.is_file() for path in (folder / name).glob("*")):
+            raise ValueError(f"its part '{name}' is missing")
+
+
+def _check_supported(recipe: ImageRecipe, pipeline: Any) -> None:
+    """Refuse settings that the pipeline would silently ignore."""
+    known = inspect.signature(pipeline.__call__).parameters
+    name = type(pipeline).__name__
+    if "prompt" not in known:
+        raise BackendError(f"{name} does not generate images from prompts. Choose a text-to-image model.")
+    # Flux schnell and similar models accept the argument but have no part that uses it.
+    distilled = getattr(getattr(pipeline, "transformer", None), "config", {}).get("guidance_embeds") is False
+    if recipe.guidance is not None and (distilled or "guidance_scale" not in known):
+        raise BackendError(
+            f"'{recipe.model}', a {name}, does not support guidance. Leave guidance to the model (--guidance "
+            "own)."
+        )
+    # Flux and similar models accept the argument but ignore it without a second guidance.
+    if recipe.negative_prompt and ("negative_prompt" not in known or "true_cfg_scale" in known):
+        raise BackendError(f"{name} does not support a negative prompt. Leave it empty in the recipe.")
+    if recipe.safety == "block" and getattr(pipeline, "safety_checker", None) is None:
+        raise BackendError(
+            f"'{recipe.model}' has no safety checker, so nothing could be blocked. "
+            "Choose safety 'off' or 'record' (which then records no verdict), or another model."
+        )
+
+
+def _scheduler(diffusers: Any, name: str, own: Any) -> Any:
+    known = sorted({type(own).__name__, *(one.__name__ for one in own.compatibles)}.difference(_WITHOUT_SEED))
+    if name not in known:
+        raise BackendError(
+            f"The scheduler '{name}' does not fit this model, or cannot repeat an image. "
+            f"The model's own is {type(own).__name__}. Choose one of: {', '.join(known)}."
+        )
+    try:
+        return getattr(diffusers, name).from_config(own.config)
+    except (ImportError, ValueError) as error:
+        raise BackendError(f"The scheduler '{name}' cannot be used here: {error}") from error
+
+
+def _quiet(diffusers: Any) -> None:
+    """No progress bars in a worker's log, and no warning about blackened images, which the recipe decides."""
+    diffusers.utils.logging.disable_progress_bar()
+    torch_support.import_library("transformers").utils.logging.disable_progress_bar()
+    checker = "diffusers.pipelines.stable_diffusion.safety_checker"
+    diffusers.utils.logging.get_logger(checker).setLevel("ERROR")

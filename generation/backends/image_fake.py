@@ -1,10 +1,7 @@
 """Fake pictures: small drawings made from the prompt and the seed, on any machine, in milliseconds.
 
-For laptops, the demo and tests: a run with this backend takes the same steps as a real one. A drawing shows
-no group and no attribute; a hash decides its colours and shapes.
+A drawing shows no group and no attribute; a hash decides its colours and shapes.
 """
-
-from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence

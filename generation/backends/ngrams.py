@@ -5,8 +5,6 @@ A folder of four files, read as memory maps: `texts.txt` (one n-gram per line, a
 counted, checksums). Needs only numpy. ngrams_build.py writes them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import mmap

@@ -1,14 +1,11 @@
-"""Build the n-gram cache (ngrams.py) from text files, in constant memory.
-
-The idea comes from antarctic-captions (https://github.com/dzryk/antarctic-captions, README "Method").
-"""
-
-from __future__ import annotations
+"""Build the n-gram cache (ngrams.py) from text files, in constant memory, as antarctic-captions does
+(https://github.com/dzryk/antarctic-captions, README "Method")."""
 
 import hashlib
 import json
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -59,7 +56,6 @@ def build(
         sources = counting.count_ngrams(
             files,
             into=counts,
-            folder=folder,
             max_n=max_n,
             progress=lambda done: progress("reading", done, size),
         )
@@ -92,11 +88,14 @@ def build(
         text = json.dumps(asdict(manifest), indent=2) + "\n"
         (folder / "manifest.json").write_text(text, encoding="utf-8")
         for path in folder.iterdir():
-            _sync(path)
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
         folder.chmod(0o755)  # mkdtemp makes it private
         folder.rename(out)
-    except OSError as error:
-        raise BackendError(f"{out} could not be written: {error.strerror or error}.") from error
+    except (OSError, sqlite3.Error) as error:
+        raise BackendError(
+            f"{out} could not be written: {getattr(error, 'strerror', '') or error}."
+        ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return manifest
@@ -163,8 +162,3 @@ def _encode(encoder: Encoder, texts: list[str]) -> Vectors:
 def _write_header(file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

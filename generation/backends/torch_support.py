@@ -1,20 +1,19 @@
-"""Shared by all torch backends: imports, devices, number types, and torch's errors as our own.
-
-Importing this module does not import torch.
-"""
+"""Shared by all torch backends: devices, batches, errors. Importing this module does not import torch."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import platform
+import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from generation.backends.base import BackendError, OutOfMemory
-from generation.backends.torchvision_support import make_importable
+from generation.backends.base import About, BackendError, OutOfMemory
 
 if TYPE_CHECKING:
     import torch
@@ -28,6 +27,15 @@ _MEMORY_ERRORS = (
 )
 
 
+_NO_OPERATORS = "operator torchvision::nms does not exist"
+_SCHEMAS = (
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+)
+_declared: list[Any] = []  # torch drops a Library's schemas when the object is garbage-collected
+_Item = TypeVar("_Item")
+
+
 def import_library(name: str) -> Any:
     """Import torch, diffusers, transformers or open_clip, with torch set to repeatable results.
 
@@ -37,7 +45,7 @@ def import_library(name: str) -> Any:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     try:
         torch = import_module("torch")
-        make_importable()
+        _import_torchvision()
         found = import_module(name)
     except (ImportError, OSError) as error:
         raise BackendError(
@@ -46,6 +54,28 @@ def import_library(name: str) -> Any:
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.benchmark = False
     return found
+
+
+def _import_torchvision() -> None:
+    """Import torchvision, also where its compiled part was not built for this torch.
+
+    The ordinary wheel with a CPU build of torch fails at import, because the schemas of two compiled
+    operators are missing. No backend calls them, but all libraries import torchvision, so the schemas are
+    declared here.
+    """
+    try:
+        import_module("torchvision")
+        return
+    except RuntimeError as error:
+        if _NO_OPERATORS not in str(error):
+            raise
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        del sys.modules[name]  # half-imported modules would make the second import fail
+    library = import_module("torch.library").Library("torchvision", "DEF")
+    for schema in _SCHEMAS:
+        library.define(schema)
+    _declared.append(library)
+    import_module("torchvision")
 
 
 def choose_device(name: str) -> torch.device:
@@ -67,11 +97,13 @@ def device_name(device: torch.device) -> str:
     return f"{device.type} ({platform.machine()})"
 
 
-def device_gib(device: torch.device) -> float | None:
-    """The device's total memory in GiB; None if torch cannot tell."""
+def fitting_batch(device: torch.device, *, per_gib: float, most: float) -> int:
+    """How many should fit on the device if `per_gib` need 1 GiB: a power of two, at most `most`; 1 if torch
+    cannot tell the device's memory."""
     if device.type != "cuda":
-        return None
-    return float(import_library("torch").cuda.get_device_properties(device).total_memory) / 2**30
+        return 1
+    memory = float(import_library("torch").cuda.get_device_properties(device).total_memory) / 2**30
+    return _power_of_two(max(1, min(memory * per_gib, most)))
 
 
 def dtype(name: str) -> torch.dtype:
@@ -80,9 +112,61 @@ def dtype(name: str) -> torch.dtype:
     return found
 
 
-def versions(*distributions: str) -> dict[str, str]:
-    """Name -> version of the libraries that made an image, caption or embedding."""
-    return {name: metadata.version(name) for name in distributions}
+def about(model: str, revision: str, device: torch.device, *distributions: str) -> About:
+    """A loaded model, with the versions of the libraries that made an image, caption or embedding."""
+    versions = {name: metadata.version(name) for name in (*distributions, "numpy", "pillow")}
+    return About(model, revision, device_name(device), versions)
+
+
+class FullBatches:
+    """A model whose device always gets exactly `batch` items, a power of two: the order of summation in a
+    kernel depends on the batch size. `about` names the size, because a repetition needs it."""
+
+    def __init__(self, about: About, batch: int) -> None:
+        self._device = about.device
+        self.about = about
+        self.batch = batch
+
+    @property
+    def batch(self) -> int:
+        return self._batch
+
+    @batch.setter
+    def batch(self, size: int) -> None:
+        self._batch = _power_of_two(size)
+        self.about = replace(self.about, device=f"{self._device}, {self._batch} at a time")
+
+    @contextlib.contextmanager
+    def halved_when_full(self) -> Iterator[None]:
+        """Turn torch's out-of-memory errors into OutOfMemory, and halve `batch`."""
+        try:
+            with memory_errors_translated():
+                yield
+        except OutOfMemory:
+            self.batch = max(1, self.batch // 2)
+            raise
+
+
+@contextlib.contextmanager
+def must_fit(what: str, device: torch.device) -> Iterator[None]:
+    """Raise BackendError if `what` does not fit into the device's memory."""
+    try:
+        with memory_errors_translated():
+            yield
+    except OutOfMemory as error:
+        raise BackendError(f"{what} does not fit into {device_name(device)}: {error}") from error
+
+
+def padded_batches(items: Sequence[_Item], size: int) -> Iterator[tuple[list[_Item], int]]:
+    """Batches of exactly `size` items, the last padded with repeats, each with its number of real items."""
+    for start in range(0, len(items), size):
+        batch = list(items[start : start + size])
+        yield [*batch, *[batch[-1]] * (size - len(batch))], len(batch)
+
+
+def _power_of_two(size: float) -> int:
+    """The largest power of two that is at most `size` (>= 1)."""
+    return int(2 ** int(math.log2(size)))
 
 
 @contextlib.contextmanager

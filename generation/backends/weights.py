@@ -1,8 +1,5 @@
-"""A model's weights: find them, check that they are complete, and identify them.
-
-The libraries replace missing weights with random numbers and only log a warning; the results still look
-plausible. Here missing weights are an error.
-"""
+"""A model's weights: find them, load them whole, and identify them. The libraries replace missing weights
+with random numbers and only log a warning; here they are an error."""
 
 from __future__ import annotations
 
@@ -12,10 +9,17 @@ import importlib
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from generation.backends import torch_support
 from generation.backends.base import BackendError, OutOfMemory
 
+if TYPE_CHECKING:
+    import torch
+
 DAMAGED = "The files are incomplete, damaged or of another kind: copy or download them again."
+_LOCAL, _HUB = "local-dir:", "hf-hub:"
+_PRECISION = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _LIBRARIES = ("diffusers", "transformers")
 _MISSING = "newly initialized"
 _HASHED_BYTES = 2**20  # of each file: different weights differ in their first tensors already
@@ -53,6 +57,12 @@ def revision_of(path: Path) -> str:
     return f"files-{combined.hexdigest()[:32]}"
 
 
+def check_vocabulary(tokenizer: Any, what: str) -> None:
+    """Raise ValueError for the empty tokenizer that the libraries load when its vocabulary is missing."""
+    if not set(tokenizer("a photo of a person").input_ids) - set(tokenizer.all_special_ids):
+        raise ValueError(f"{what} has lost its vocabulary")
+
+
 def cached_folder(model: str, file: str, revision: str = "") -> Path:
     """The folder in the hub's cache, named by its commit, of a model that was just loaded.
 
@@ -66,8 +76,7 @@ def download_hint(model: str) -> str:
     """How to get the weights of a hub id."""
     return (
         f"On a machine with a network, run 'hf download {model} --local-dir FOLDER' (after 'hf auth login' "
-        "if "
-        "the model asks for it) and name that folder as the model."
+        "if the model asks for it) and name that folder as the model."
     )
 
 
@@ -115,3 +124,78 @@ class _MissingWeights(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if _MISSING in (message := record.getMessage()):
             self.messages.append(message)
+
+
+def load_transformers(
+    model_class: Any, processor_class: Any, *, model: str, revision: str, dtype: str, device: torch.device
+) -> tuple[Any, Any, str]:
+    """A `model_class` on `device`, its tokenizer or processor, and its weights' revision.
+
+    `model`: a hub id or a local folder. Raises BackendError.
+    """
+    torch_support.import_library("transformers").utils.logging.disable_progress_bar()
+    with loading(model, revision):
+        folder = folder_of(model)
+        source = {"local_files_only": True} if folder else {"revision": revision or None}
+        path = folder or model
+        processor = processor_class.from_pretrained(path, **source)
+        check_vocabulary(getattr(processor, "tokenizer", processor), "its tokenizer")
+        weights = model_class.from_pretrained(path, dtype=torch_support.dtype(dtype), **source).eval()
+    loaded_revision = revision_of(folder or cached_folder(model, "config.json", revision))
+    with torch_support.must_fit(f"'{model}' in {dtype}", device):
+        weights.to(device)
+    return weights, processor, loaded_revision
+
+
+def load_open_clip(
+    model: str, pretrained: str, *, dtype: str, device: torch.device
+) -> tuple[Any, Any, Any, str]:
+    """The model on `device`, its preprocessing for one image, its tokenizer, and its weights' revision.
+
+    `model`: an architecture (ViT-B-32), with `pretrained` as the tag or file of its weights; or
+    `local-dir:/folder` or `hf-hub:owner/name`, which include their weights. Raises BackendError.
+    """
+    open_clip = torch_support.import_library("open_clip")
+    name, weights, path, cure = _find_open_clip(open_clip, model, pretrained)
+    tried = f"The model '{model}'" + f" with the weights '{weights}'" * bool(weights)
+    options = {"precision": _PRECISION[dtype], "device": device, "require_pretrained": True}
+    tag = open_clip.get_pretrained_cfg(name, weights) if weights else None
+    if tag and tag.get("quick_gelu"):
+        # open_clip only warns if the weights were trained with another activation, but the results are wrong.
+        options["force_quick_gelu"] = True
+    with torch_support.must_fit(tried, device), require_complete(tried, cure=cure):
+        loaded, _, preprocess = open_clip.create_model_and_transforms(name, weights or None, **options)
+        tokenizer = open_clip.get_tokenizer(name)
+    if name.startswith(_HUB):
+        path = cached_folder(name.removeprefix(_HUB), "open_clip_config.json")
+    return loaded.eval(), preprocess, tokenizer, revision_of(path) if path else weights
+
+
+def _find_open_clip(open_clip: Any, model: str, pretrained: str) -> tuple[str, str, Path | None, str]:
+    """open_clip's name for the model, its `pretrained`, the local path of the weights, and the cure."""
+    if model.startswith(_LOCAL):
+        folder = Path(model.removeprefix(_LOCAL)).expanduser()
+        if not folder.is_dir():
+            raise BackendError(
+                f"There is no folder {folder} on this machine. Name the one with open_clip_config.json."
+            )
+        return f"{_LOCAL}{folder}", "", folder, DAMAGED
+    if model.startswith(_HUB):
+        return model, "", None, download_hint(model.removeprefix(_HUB))
+    name = model.replace("/", "-")
+    if name not in open_clip.list_models():
+        known = ", ".join(open_clip.list_models())
+        raise BackendError(f"open_clip has no model '{model}'. It has: {known}.")
+    tags = open_clip.list_pretrained_tags_by_model(name)
+    if pretrained in tags:
+        cure = (
+            "It is downloaded at the first use if there is a network; or give the path of its weights file."
+        )
+        return name, pretrained, None, cure
+    file = Path(pretrained).expanduser()
+    if not pretrained or not file.is_file():
+        raise BackendError(
+            f"'{pretrained}' is neither a file of weights on this machine nor a tag of {name}. "
+            f"Its tags: {', '.join(tags) or 'none'}."
+        )
+    return name, str(file), file, DAMAGED

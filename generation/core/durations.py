@@ -1,7 +1,5 @@
 """Format durations."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext as _
 
 

@@ -1,7 +1,5 @@
 """Convert unit vectors to stored bytes and back: little-endian float32. Pure: no Django."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

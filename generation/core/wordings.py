@@ -1,11 +1,7 @@
 """Texts that pages translate but do not contain literally (docs/translating.md).
 
-Models store plain English and backends do not use Django; pages translate both when they show them.
-`makemessages` finds only literals, so the texts are listed here. A test compares them with the models and
-backends.
+`makemessages` finds only literals, so they are listed here; a test compares them with models and backends.
 """
-
-from __future__ import annotations
 
 from django.utils.translation import gettext_noop, pgettext_lazy
 

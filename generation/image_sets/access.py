@@ -1,7 +1,5 @@
 """The image sets and images that an account may see, on pages and in the API; others give a 404."""
 
-from __future__ import annotations
-
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404

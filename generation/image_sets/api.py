@@ -1,13 +1,13 @@
 """Image sets, their images with provenance, and the captions of an image."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from functools import partial
 from pathlib import PurePath
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -15,17 +15,87 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import StorageUnreachable
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.images.files import CONTENT_TYPES
-from annotation.models import Image
+from annotation.models import Image, Study
+from generation.image_sets import queries as sets
 from generation.image_sets.access import get_visible_image, get_visible_image_set, visible_image_sets
-from generation.image_sets.queries import sets
-from generation.image_sets.serializers import CaptionSerializer, ImageSerializer, ImageSetSerializer
 from generation.models import Caption
 from generation.models.runs import PROMPT_SET_CHOICES
 
-TAGS = ["images"]
+
+class StudyNames(serializers.ListField):
+    def to_representation(self, data: Iterable[Study]) -> list[str]:
+        return [study.name for study in data]
+
+
+class ImageSetSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(source="image_set.name")
+    title = serializers.CharField(source="image_set.title")
+    model_name = serializers.CharField(
+        source="image_set.model_name", allow_blank=True, help_text="The text-to-image model, where known."
+    )
+    licence = serializers.CharField(source="image_set.licence", allow_blank=True)
+    drawn = serializers.BooleanField(
+        source="image_set.drawn", help_text="Drawn sample pictures, not a model's output."
+    )
+    images = serializers.IntegerField()
+    groups = serializers.IntegerField()
+    studies = StudyNames(child=serializers.CharField(), help_text="Your studies that show it.")
+
+
+class ProvenanceSerializer(serializers.Serializer[Any]):
+    """How an image was made. For uploaded images `run` is null and the other fields come from their table."""
+
+    run = serializers.IntegerField(source="run_id", allow_null=True)
+    prompt_set = serializers.ChoiceField(PROMPT_SET_CHOICES, allow_blank=True)
+    attribute = serializers.CharField(allow_null=True)
+    seed = serializers.IntegerField(allow_null=True)
+    recipe_hash = serializers.CharField(allow_blank=True)
+    model = serializers.CharField(allow_blank=True)
+    revision = serializers.CharField(allow_blank=True)
+    libraries = serializers.DictField(
+        child=serializers.CharField(allow_null=True), help_text="Name: version."
+    )
+    device = serializers.CharField(allow_blank=True)
+    code_revision = serializers.CharField(allow_blank=True)
+    flagged = serializers.BooleanField(
+        allow_null=True, help_text="The safety checker's verdict; null: it did not run."
+    )
+    seconds = serializers.FloatField(allow_null=True, help_text="Model time: the image's share of its batch.")
+    made_at = serializers.DateTimeField(allow_null=True)
+    note = serializers.CharField(allow_blank=True)
+
+
+class ImageSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    image_set = serializers.CharField(source="image_set.name")
+    group = serializers.CharField(source="group.name")
+    group_id = serializers.IntegerField()
+    index = serializers.IntegerField(help_text="Number within its set and group, from 1.")
+    prompt = serializers.CharField(allow_blank=True)
+    width = serializers.IntegerField(help_text="pixels")
+    height = serializers.IntegerField(help_text="pixels")
+    sha256 = serializers.CharField(allow_blank=True)
+    file = serializers.SerializerMethodField(
+        help_text="Path of the file; null if this installation does not have it."
+    )
+    reference = serializers.CharField(allow_blank=True, help_text="Where the file is stored elsewhere.")
+    provenance = ProvenanceSerializer(read_only=True, allow_null=True, help_text="null: unknown.")
+
+    def get_file(self, image: Image) -> str | None:
+        return reverse("api:image_file", args=[image.pk]) if image.file else None
+
+
+class CaptionSerializer(serializers.Serializer[Any]):
+    run = serializers.IntegerField(source="run_id")
+    rank = serializers.IntegerField(help_text="From 1, the captioner's best.")
+    text = serializers.CharField()
+    score = serializers.FloatField(allow_null=True, help_text="The captioner's own, higher is better.")
+
+
+operation = partial(extend_schema, tags=["images"])
 LARGEST = 2**63 - 1
 
 SetsQuery = list_query("ImageSets", orders={"name": "name", "title": "title"}, default="name")
@@ -37,7 +107,10 @@ ImagesQuery = list_query(
         required=False, min_value=1, max_value=LARGEST, help_text="Images of this identity group, by number."
     ),
     prompt_set=serializers.ChoiceField(
-        PROMPT_SET_CHOICES, required=False, help_text="Images from these prompts."
+        PROMPT_SET_CHOICES,
+        required=False,
+        source="provenance__prompt_set",
+        help_text="Images from these prompts.",
     ),
 )
 CaptionsQuery = list_query(
@@ -53,18 +126,11 @@ CaptionsQuery = list_query(
 class ImageSets(Resource):
     """The image sets that the account may see."""
 
-    @extend_schema(
-        operation_id="image_sets_list",
-        parameters=[SetsQuery],
-        responses=page_serializer(ImageSetSerializer),
-        tags=TAGS,
-    )
+    @documents_list("image_sets_list", query=SetsQuery, row=ImageSetSerializer, tag="images")
     def get(self, request: Request) -> Response:
-        query = self.query(SetsQuery)
-        return page(
-            request,
+        return filtered_page(
+            self,
             visible_image_sets(request),
-            query=query,
             kind=SetsQuery,
             row=ImageSetSerializer,
             prepare=partial(sets.image_set_rows, user=request.user),
@@ -74,7 +140,7 @@ class ImageSets(Resource):
 class OneImageSet(Resource):
     """An image set."""
 
-    @extend_schema(operation_id="image_sets_read", responses=ImageSetSerializer, tags=TAGS)
+    @operation(operation_id="image_sets_read", responses=ImageSetSerializer)
     def get(self, request: Request, name: str) -> Response:
         (row,) = sets.image_set_rows([get_visible_image_set(request, name)], user=request.user)
         return Response(ImageSetSerializer(row).data)
@@ -83,27 +149,17 @@ class OneImageSet(Resource):
 class Images(Resource):
     """The images of a set, each with its provenance."""
 
-    @extend_schema(
-        operation_id="images_list",
-        parameters=[ImagesQuery],
-        responses=page_serializer(ImageSerializer),
-        tags=TAGS,
-    )
+    @documents_list("images_list", query=ImagesQuery, row=ImageSerializer, tag="images")
     def get(self, request: Request, name: str) -> Response:
-        image_set = get_visible_image_set(request, name)
-        query = self.query(ImagesQuery)
-        rows = image_set.images.select_related("image_set", "group", "provenance__attribute")
-        if "group" in query:
-            rows = rows.filter(group=query["group"])
-        if "prompt_set" in query:
-            rows = rows.filter(provenance__prompt_set=query["prompt_set"])
-        return page(request, rows, query=query, kind=ImagesQuery, row=ImageSerializer)
+        images = get_visible_image_set(request, name).images
+        rows = images.select_related("image_set", "group", "provenance__attribute")
+        return filtered_page(self, rows, kind=ImagesQuery, row=ImageSerializer)
 
 
 class OneImage(Resource):
     """An image and its provenance."""
 
-    @extend_schema(operation_id="images_read", responses=ImageSerializer, tags=TAGS)
+    @operation(operation_id="images_read", responses=ImageSerializer)
     def get(self, request: Request, number: int) -> Response:
         return Response(ImageSerializer(get_visible_image(request, number)).data)
 
@@ -111,19 +167,10 @@ class OneImage(Resource):
 class Captions(Resource):
     """The captions of an image."""
 
-    @extend_schema(
-        operation_id="captions_list",
-        parameters=[CaptionsQuery],
-        responses=page_serializer(CaptionSerializer),
-        tags=TAGS,
-    )
+    @documents_list("captions_list", query=CaptionsQuery, row=CaptionSerializer, tag="images")
     def get(self, request: Request, number: int) -> Response:
-        image = get_visible_image(request, number)
-        query = self.query(CaptionsQuery)
-        rows = Caption.objects.filter(image=image)
-        if "run" in query:
-            rows = rows.filter(run=query["run"])
-        return page(request, rows, query=query, kind=CaptionsQuery, row=CaptionSerializer)
+        rows = Caption.objects.filter(image=get_visible_image(request, number))
+        return filtered_page(self, rows, kind=CaptionsQuery, row=CaptionSerializer)
 
 
 class ImageFile(FileResource):
@@ -132,13 +179,12 @@ class ImageFile(FileResource):
 
     scopes: ClassVar = {"GET": None}
 
-    @extend_schema(
+    @operation(
         operation_id="images_file",
         responses={
             **file_of(*sorted(set(CONTENT_TYPES.values()))),
             503: OpenApiResponse(description="The image storage does not answer."),
         },
-        tags=TAGS,
     )
     def get(self, request: Request, number: int) -> Response:
         image = get_object_or_404(Image.objects.select_related("image_set"), pk=number)

@@ -1,11 +1,9 @@
 """Verify the files of an image set, and generate lost ones again (DESIGN §6)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
@@ -13,9 +11,6 @@ from django.utils import timezone
 from annotation.images import files as image_files
 from annotation.models import AuditEvent, Image, ImageSet
 from generation.models import Job, JobState, Run, RunState
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 Progress = Callable[[int, int], None]
 """(files checked, files in total)."""

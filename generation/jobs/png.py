@@ -1,10 +1,7 @@
 """PNG files that record how their image was made. Pure: neither Django nor the database.
 
-The same image made again in the same way is the same file, byte for byte: nothing that differs between
-attempts (the time, the attempt, the worker's name) is written into it.
+Nothing that differs between attempts is written into it: the same image made again is the same file.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Mapping

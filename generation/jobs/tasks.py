@@ -1,9 +1,4 @@
-"""Celery task for runs. The message only wakes a worker; the database rows decide what is done.
-
-See docs/adr/0007-generation.md.
-"""
-
-from __future__ import annotations
+"""Celery task for runs. The message only wakes a worker; the rows decide (docs/adr/0007-generation.md)."""
 
 import threading
 from typing import Any
@@ -47,12 +42,8 @@ def enqueue(run: Run) -> None:
 
     Without a broker the embedded worker finds the rows itself. If the broker is down, `sweep` sends it later.
     """
-
-    def send() -> None:
-        work_slice.delay(run.pk)
-
     if settings.CELERY_BROKER_URL and run.state == RunState.RUNNING:
-        transaction.on_commit(send, robust=True)
+        transaction.on_commit(lambda: work_slice.delay(run.pk), robust=True)
 
 
 def sweep() -> int:

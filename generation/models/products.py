@@ -1,7 +1,5 @@
 """The results of jobs: how each image was made, its captions, its embeddings."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from django.db import models

@@ -1,7 +1,5 @@
 """A run is one recipe for one image set; a job is one image, one set of captions or one embedding."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from django.conf import settings
@@ -91,6 +89,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} of {self.image_set} ({self.recipe_hash[:8]})"
+
+    @property
+    def model(self) -> str:
+        """The model in the recipe, or the backend if it names none."""
+        return str(self.recipe.get("model") or self.backend)
 
 
 class Job(models.Model):

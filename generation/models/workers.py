@@ -1,7 +1,5 @@
 """The workers, and when each last reported."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from django.db import models

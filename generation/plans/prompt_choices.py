@@ -1,7 +1,5 @@
 """The prompt choices for a run of images, for forms and the API."""
 
-from __future__ import annotations
-
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 

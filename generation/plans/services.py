@@ -1,10 +1,8 @@
-"""Plan images of identity groups, or captions or embeddings of a set's images.
-
-Planning only reads; runs/services.py turns a plan into a run and its jobs.
-"""
+"""Plan images of identity groups, or captions or embeddings of a set's images. Planning only reads."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import IdentityGroup, Image, ImageSet, Study
-from annotation.studies.units.draws import GroupDraw
+from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units.planned import quoted_list
 from generation import backends
 from generation.backends.base import BackendError
 from generation.models import Job, JobState, Run, RunState
 from generation.plans.errors import PlanRefused
+from generation.plans.queries.estimates import Estimate, estimate
 from generation.plans.queries.identity_groups import attributes_by_group
 from generation.plans.queries.image_sets import (
     check_name,
@@ -39,7 +38,6 @@ class PlannedPrompt:
     """One prompt of one group, for `recipe.images_per_prompt` images."""
 
     group_id: int
-    group: str
     prompt: Prompt
 
 
@@ -95,15 +93,28 @@ class MissingJobs:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a plan would make. `run` None: a new run. `pictures`: prompt set -> planned images."""
+    """What a plan would make. `run` None: a new run. `pictures`: prompt set -> planned images. `prompts`:
+    those of the first group, as examples."""
 
+    plan: Plan
     run: Run | None
     total: int
     added: int
     groups: int
     pictures: Mapping[str, int]
-    example: str
-    notes: tuple[str, ...]
+    prompts: list[str]
+    estimate: Estimate
+
+    @property
+    def existing(self) -> int:
+        return self.total - self.added
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what is shown before a run starts: it starts only as it was shown."""
+        state = self.run.state if self.run else ""
+        shown = (self.plan.recipe_hash, self.total, self.added, state, self.plan.attach_to)
+        return hashlib.sha256(repr(shown).encode()).hexdigest()[:32]
 
 
 def plan_images(
@@ -135,8 +146,7 @@ def plan_images(
         if study is None:
             raise PlanRefused(
                 "The stereotypical and non-stereotypical prompts need the attributes of a study. Name a "
-                "study, "
-                "or choose the default or detection prompts."
+                "study, or choose the default or detection prompts."
             )
         attributes = attributes_by_group(study, groups)
         if without := [group.name for group in groups if group.pk not in attributes]:
@@ -150,7 +160,7 @@ def plan_images(
                 "its threshold, or choose the default or detection prompts."
             )
     planned = tuple(
-        PlannedPrompt(group.pk, group.name, prompt)
+        PlannedPrompt(group.pk, prompt)
         for group in groups
         for prompt in _prompts(group, recipe, attributes.get(group.pk))
     )
@@ -194,19 +204,21 @@ def plan_captions_or_embeddings(
 
 def preview(plan: Plan) -> Preview:
     """What a plan would make. Writes nothing."""
+    added = len(missing_jobs(plan))
+    first = plan.prompts[0].group_id if plan.prompts else None
+    planned = Counter(each.prompt.prompt_set for each in plan.prompts)
     return Preview(
+        plan=plan,
         run=Run.objects.filter(recipe_hash=plan.recipe_hash).first(),
         total=plan.total,
-        added=len(missing_jobs(plan)),
+        added=added,
         groups=len({each.group_id for each in plan.prompts}),
-        pictures=Counter(
-            {
-                kind: sum(plan.per_prompt for each in plan.prompts if each.prompt.prompt_set == kind)
-                for kind in getattr(plan.recipe, "prompt_sets", ())
-            }
-        ),
-        example=plan.prompts[0].prompt.text if plan.prompts else "",
-        notes=plan.notes,
+        pictures={
+            kind: plan.per_prompt * planned[PromptSet(kind)]
+            for kind in getattr(plan.recipe, "prompt_sets", ())
+        },
+        prompts=[each.prompt.text for each in plan.prompts if each.group_id == first],
+        estimate=estimate(plan.recipe, jobs=added),
     )
 
 
@@ -258,8 +270,7 @@ def _check_lengths(recipe: ImageRecipe) -> None:
         if len(value) > most:
             raise PlanRefused(
                 f"{name}: '{value[:40]}...' has {len(value)} characters; the record of each image holds at "
-                "most "
-                f"{most}. Give a folder a shorter path, for example with a link."
+                f"most {most}. Give a folder a shorter path, for example with a link."
             )
 
 

@@ -1,7 +1,5 @@
 """A stored recipe for display on pages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

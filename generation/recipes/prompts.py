@@ -1,7 +1,5 @@
 """ViSAGe's image prompts, with the right article (PROTOCOL §5, §9). Pure: no Django."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

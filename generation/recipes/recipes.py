@@ -1,11 +1,8 @@
 """Recipes: everything that determines a run's results, and their hash. Pure: no Django.
 
 A recipe does not list its jobs: adding a group to a run changes neither its recipe, its hash nor its finished
-images. An image's seed depends only on the recipe's seed, the prompt and the image's number, not on the
-batch, the group's position in a list, the model or the machine.
+images. An image's seed depends only on the recipe's seed, the prompt and the image's number.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -144,6 +141,14 @@ def picture_seed(*, seed: int, prompt: str, number: int) -> int:
     """The seed of image `number` (from 1) of a prompt: 63 bits of a SHA-256."""
     hashed = hashlib.sha256(f"{seed}\x1f{prompt}\x1f{number}".encode()).digest()
     return int.from_bytes(hashed[:8], "big") >> 1
+
+
+def option_value(text: str) -> Any:
+    """The value of an option as people write it: JSON if it can be parsed, else text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _require(condition: bool, name: str, cure: str) -> None:

@@ -1,13 +1,11 @@
 """The progress of runs, and what their pages list. Read-only."""
 
-from __future__ import annotations
-
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.core.paginator import Page, Paginator
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Image
@@ -16,7 +14,6 @@ from generation.models import Job, JobState, Run, RunState
 _WINDOW = timedelta(minutes=2)
 """The rate is measured over this window: the current speed, not that of last night."""
 _MOST_ERRORS = 5
-RUNS_PER_PAGE = 30
 FAILED_SHOWN = 50
 LATEST_SHOWN = 12
 
@@ -58,43 +55,22 @@ class RunRow:
     done: int
     failed: int
 
-    @property
-    def model(self) -> str:
-        return model_of(self.run)
 
-
-def model_of(run: Run) -> str:
-    """The model in the run's recipe, or the backend if it names none."""
-    return str(run.recipe.get("model") or run.backend)
-
-
-def all_runs() -> list[RunRow]:
+def all_runs() -> QuerySet[Run]:
     """Every run, newest first."""
-    return run_rows(list(Run.objects.select_related("image_set", "created_by")))
+    return Run.objects.select_related("image_set", "created_by")
 
 
 def run_rows(runs: Sequence[Run]) -> list[RunRow]:
     """Runs with their jobs counted, in the same order."""
-    counts: dict[int, dict[str, int]] = {}
-    states = Job.objects.filter(run__in=[run.pk for run in runs]).order_by().values_list("run", "state")
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    states = Job.objects.filter(run__in=runs).order_by().values_list("run", "state")
     for run_id, state, number in states.annotate(n=Count("pk")):
-        counts.setdefault(run_id, {})[state] = number
+        counts[run_id][state] = number
     return [
-        RunRow(
-            run=run,
-            total=sum(counts.get(run.pk, {}).values()),
-            done=counts.get(run.pk, {}).get(JobState.DONE, 0),
-            failed=counts.get(run.pk, {}).get(JobState.FAILED, 0),
-        )
+        RunRow(run, counts[run.pk].total(), counts[run.pk][JobState.DONE], counts[run.pk][JobState.FAILED])
         for run in runs
     ]
-
-
-def run_page(*, page: str | int | None) -> tuple[Page[Run], list[RunRow]]:
-    """A page of runs, newest first. Two queries and the count of pages."""
-    runs = Run.objects.select_related("image_set", "created_by")
-    found = Paginator(runs, RUNS_PER_PAGE).get_page(page)
-    return found, run_rows(list(found))
 
 
 def latest_images(run: Run) -> list[Image]:
@@ -114,17 +90,18 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
     """The current progress of a run, read from the database."""
     moment = now or timezone.now()
     current = Run.objects.get(pk=run.pk)
-    counts = dict(Job.objects.filter(run=run).order_by().values_list("state").annotate(n=Count("pk")))
-    left = counts.get(JobState.PENDING, 0) + counts.get(JobState.CLAIMED, 0)
+    states = Job.objects.filter(run=run).order_by().values_list("state").annotate(n=Count("pk"))
+    counts = Counter[str](dict(states))
+    left = counts[JobState.PENDING] + counts[JobState.CLAIMED]
     rate = _rate(current, moment) if current.state == RunState.RUNNING else None
     return Progress(
         state=current.state,
         error=current.error,
-        total=sum(counts.values()),
-        pending=counts.get(JobState.PENDING, 0),
-        claimed=counts.get(JobState.CLAIMED, 0),
-        done=counts.get(JobState.DONE, 0),
-        failed=counts.get(JobState.FAILED, 0),
+        total=counts.total(),
+        pending=counts[JobState.PENDING],
+        claimed=counts[JobState.CLAIMED],
+        done=counts[JobState.DONE],
+        failed=counts[JobState.FAILED],
         rate=rate,
         seconds_left=left / rate if rate else None,
         errors=_errors(run),
@@ -158,11 +135,6 @@ def _errors(run: Run) -> tuple[Failure, ...]:
         .order_by("-parked", "-jobs", "error")[:_MOST_ERRORS]
     )
     return tuple(
-        Failure(
-            error=row["error"],
-            jobs=row["jobs"],
-            parked=row["parked"],
-            example=str(Job.objects.filter(run=run, error=row["error"]).order_by("pk").first()),
-        )
+        Failure(**row, example=str(Job.objects.filter(run=run, error=row["error"]).order_by("pk").first()))
         for row in rows
     )

@@ -6,32 +6,49 @@ The same plan gives the same run. A run that is done or cancelled becomes planne
 A transition is one conditional UPDATE, which succeeded if it changed a row; the audit log records it.
 """
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
 from annotation.studies.services import studies
 from generation.models import Job, JobState, Run, RunState
-from generation.plans.queries.image_sets import check_set, model_name
-from generation.plans.services import MissingJobs, Plan, PlannedPrompt, missing_jobs
+from generation.plans.queries.image_sets import check_set
+from generation.plans.services import MissingJobs, Plan, missing_jobs
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, picture_seed
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 logger = logging.getLogger(__name__)
 
 _JOBS_PER_TRANSACTION = 2000
 _OPEN = (JobState.PENDING, JobState.CLAIMED)
+_TRANSITIONS = {
+    "start": ((RunState.PLANNED,), "run started"),
+    "pause": ((RunState.RUNNING,), "run paused"),
+    "resume": ((RunState.PAUSED,), "run resumed"),
+    "cancel": ((RunState.PLANNED, RunState.RUNNING, RunState.PAUSED), "run cancelled"),
+}
+"""Action -> the states it starts from, and what the audit log calls it."""
+_CANCELLED = _("Run %(run)s was cancelled. Plan it again, which brings back what was not made.")
+_REFUSALS = {
+    ("start", RunState.PAUSED): _("Run %(run)s is paused. Resume it."),
+    ("start", RunState.CANCELLED): _CANCELLED,
+    ("pause", RunState.PLANNED): _("Run %(run)s has not been started, so there is nothing to pause."),
+    ("pause", RunState.DONE): _("Run %(run)s is done, so there is nothing to pause."),
+    ("pause", RunState.CANCELLED): _("Run %(run)s was cancelled, so there is nothing to pause."),
+    ("resume", RunState.PLANNED): _("Run %(run)s has not been started. Start it."),
+    ("resume", RunState.DONE): _(
+        "Run %(run)s is done. Retry what failed, or plan it again with more groups."
+    ),
+    ("resume", RunState.CANCELLED): _CANCELLED,
+    ("cancel", RunState.DONE): _("Run %(run)s is done, so there is nothing left to cancel."),
+}
+"""Other transitions that are not in `_TRANSITIONS` change nothing."""
 
 
 class RunRefused(ValueError):
@@ -85,55 +102,26 @@ def start(*, run: Run, by: User | None) -> bool:
         Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         # Without open jobs (another run of the set has them all) no worker would ever end the run.
         to = RunState.RUNNING if run.jobs.filter(state__in=_OPEN).exists() else RunState.DONE
-        if _transition(run, to, (RunState.PLANNED,), by, what="run started"):
-            return to == RunState.RUNNING
-    cures = {
-        RunState.PAUSED: _("Run %(run)s is paused. Resume it."),
-        RunState.CANCELLED: _(
-            "Run %(run)s was cancelled. Plan it again, which brings back what was not made."
-        ),
-    }
-    _refuse(run, cures)
-    return False
+        return _transition("start", run, to, by) and to == RunState.RUNNING
 
 
 def pause(*, run: Run, by: User | None) -> bool:
     """running -> paused: workers stop after the current batch. False if it is already paused."""
-    if _transition(run, RunState.PAUSED, (RunState.RUNNING,), by, what="run paused"):
-        return True
-    cures = {
-        RunState.PLANNED: _("Run %(run)s has not been started, so there is nothing to pause."),
-        RunState.DONE: _("Run %(run)s is done, so there is nothing to pause."),
-        RunState.CANCELLED: _("Run %(run)s was cancelled, so there is nothing to pause."),
-    }
-    _refuse(run, cures)
-    return False
+    return _transition("pause", run, RunState.PAUSED, by)
 
 
 def resume(*, run: Run, by: User | None) -> bool:
     """paused -> running; False if it is already running."""
-    if _transition(run, RunState.RUNNING, (RunState.PAUSED,), by, what="run resumed"):
-        return True
-    cures = {
-        RunState.PLANNED: _("Run %(run)s has not been started. Start it."),
-        RunState.DONE: _("Run %(run)s is done. Retry what failed, or plan it again with more groups."),
-        RunState.CANCELLED: _(
-            "Run %(run)s was cancelled. Plan it again, which brings back what was not made."
-        ),
-    }
-    _refuse(run, cures)
-    return False
+    return _transition("resume", run, RunState.RUNNING, by)
 
 
 def cancel(*, run: Run, by: User | None) -> bool:
     """Delete the jobs that are not done; results are kept. False if it is already cancelled."""
     with transaction.atomic():
-        origins = (RunState.PLANNED, RunState.RUNNING, RunState.PAUSED)
-        if _transition(run, RunState.CANCELLED, origins, by, what="run cancelled"):
+        cancelled = _transition("cancel", run, RunState.CANCELLED, by)
+        if cancelled:
             _delete_open_jobs(run)
-            return True
-    _refuse(run, {RunState.DONE: _("Run %(run)s is done, so there is nothing left to cancel.")})
-    return False
+    return cancelled
 
 
 def retry(*, run: Run, by: User | None) -> int:
@@ -144,14 +132,7 @@ def retry(*, run: Run, by: User | None) -> int:
     with transaction.atomic():
         run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if run.state == RunState.CANCELLED:
-            _refuse(
-                run,
-                {
-                    RunState.CANCELLED: _(
-                        "Run %(run)s was cancelled. Plan it again, which brings back what was not made."
-                    )
-                },
-            )
+            raise RunRefused(_CANCELLED % {"run": run.pk})
         again = run.jobs.filter(state=JobState.FAILED).update(
             state=JobState.PENDING, attempts=0, not_before=None, error=""
         )
@@ -170,17 +151,12 @@ ACTIONS: dict[str, Callable[..., bool | int]] = {
     "cancel": cancel,
     "retry": retry,
 }
-_ACTIONS_IN_STATE = {
-    RunState.PLANNED: ("start", "cancel"),
-    RunState.RUNNING: ("pause", "cancel"),
-    RunState.PAUSED: ("resume", "cancel"),
-}
 
 
 def available_actions(state: str, *, failed: int) -> list[str]:
     """The names in `ACTIONS` that are possible for a run in this state with so many failed jobs."""
     retry_failed = ["retry"] if failed and state != RunState.CANCELLED else []
-    return [*_ACTIONS_IN_STATE.get(RunState(state), ()), *retry_failed]
+    return [*(action for action, (origins, _) in _TRANSITIONS.items() if state in origins), *retry_failed]
 
 
 def _get_or_create(plan: Plan, by: User | None) -> tuple[Run, bool]:
@@ -216,15 +192,10 @@ def _reset_to_planned(run: Run) -> None:
 def _lock_image_set(plan: Plan) -> ImageSet:
     """Get or create the set, and lock it, so that nobody else numbers its images or plans jobs for it."""
     if isinstance(plan.recipe, ImageRecipe):
-        model = model_name(plan.recipe)
-        ImageSet.objects.get_or_create(
-            name=plan.image_set,
-            defaults={
-                "title": plan.image_set,
-                "model_name": model,
-                "drawn": plan.recipe.backend == FAKE,
-            },
-        )
+        drawn = plan.recipe.backend == FAKE
+        model = FAKE if drawn else plan.recipe.model
+        new = {"title": plan.image_set, "model_name": model, "drawn": drawn}
+        ImageSet.objects.get_or_create(name=plan.image_set, defaults=new)
     return ImageSet.objects.select_for_update(no_key=True).get(name=plan.image_set)
 
 
@@ -233,7 +204,8 @@ def _jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
         yield Job(run=run, image_id=image)
     if not missing.prompts or not isinstance(plan.recipe, ImageRecipe):
         return
-    attributes = _attribute_ids([each for each, _ in missing.prompts])
+    texts = {each.prompt.attribute for each, _ in missing.prompts if each.prompt.attribute}
+    attributes = dict(Attribute.objects.filter(text__in=texts).values_list("text", "pk"))
     last = _last_indexes(run.image_set_id, groups={each.group_id for each, _ in missing.prompts})
     for each, number in missing.prompts:
         prompt = each.prompt
@@ -250,23 +222,13 @@ def _jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
         )
 
 
-def _attribute_ids(prompts: Sequence[PlannedPrompt]) -> dict[str, int]:
-    texts = {each.prompt.attribute for each in prompts if each.prompt.attribute}
-    if not texts:
-        return {}
-    return dict(Attribute.objects.filter(text__in=texts).values_list("text", "pk"))
-
-
 def _last_indexes(image_set: int, *, groups: Collection[int]) -> dict[int, int]:
     """Group id -> the highest number of its existing and planned images in the set."""
+    images = Image.objects.filter(image_set=image_set, group__in=groups).order_by().values_list("group")
+    jobs = Job.objects.filter(run__image_set=image_set, group__in=groups).order_by().values_list("group")
     last: dict[int, int] = {}
-    taken: tuple[QuerySet[Image] | QuerySet[Job], ...] = (
-        Image.objects.filter(image_set=image_set, group__in=groups),
-        Job.objects.filter(run__image_set=image_set, group__in=groups),
-    )
-    for rows in taken:
-        for group, index in rows.order_by().values_list("group").annotate(Max("index")):
-            last[group] = max(last.get(group, 0), index)
+    for group, index in [*images.annotate(Max("index")), *jobs.annotate(Max("index"))]:
+        last[group] = max(last.get(group, 0), index)
     return last
 
 
@@ -277,30 +239,25 @@ def _delete_open_jobs(run: Run) -> None:
     run.jobs.filter(never_made, state__in=(JobState.PENDING, JobState.FAILED)).delete()
 
 
-def _transition(run: Run, to: str, origins: Sequence[str], by: User | None, *, what: str) -> bool:
+def _transition(action: str, run: Run, to: str, by: User | None) -> bool:
+    """Whether the run was moved; False if it is there already. Raises RunRefused."""
+    origins, what = _TRANSITIONS[action]
     now = timezone.now()
     ended = to in (RunState.DONE, RunState.CANCELLED)
-    changes: dict[str, object] = {"state": to, "error": "", "finished_at": now if ended else None}
     with transaction.atomic():
+        from_here = Run.objects.filter(pk=run.pk, state__in=origins)
         if to == RunState.RUNNING:
-            Run.objects.filter(pk=run.pk, state__in=origins, started_at=None).update(started_at=now)
-        moved = Run.objects.filter(pk=run.pk, state__in=origins).update(**changes)
+            from_here.filter(started_at=None).update(started_at=now)
+        moved = from_here.update(state=to, error="", finished_at=now if ended else None)
         if moved:
             _audit(what, run, by)
     run.refresh_from_db()
+    if not moved and (refusal := _REFUSALS.get((action, RunState(run.state)))):
+        raise RunRefused(refusal % {"run": run.pk})
     return bool(moved)
 
 
-def _refuse(run: Run, cures: dict[RunState, str]) -> None:
-    if cure := cures.get(RunState(run.state)):
-        raise RunRefused(cure % {"run": run.pk})
-
-
 def _audit(what: str, run: Run, by: User | None, *, study: Study | None = None, **details: object) -> None:
-    AuditEvent.objects.create(
-        what=what,
-        study=study,
-        by=by,
-        details={"run": run.pk, "recipe": run.recipe_hash, **details},
-    )
+    details = {"run": run.pk, "recipe": run.recipe_hash, **details}
+    AuditEvent.objects.create(what=what, study=study, by=by, details=details)
     logger.info("%s: %s by %s", what, run.pk, by.pk if by else "a command")

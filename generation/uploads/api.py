@@ -1,7 +1,5 @@
 """Import existing images: from models behind an API, or other people's files (docs/generation.md)."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from contextlib import suppress

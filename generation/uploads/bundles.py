@@ -1,7 +1,5 @@
 """Read files from a folder or a ZIP by name, without unpacking it. Pure: no Django."""
 
-from __future__ import annotations
-
 import stat
 import zipfile
 import zlib

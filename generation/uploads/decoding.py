@@ -1,11 +1,8 @@
 """Validate an uploaded image, measure it and remove its metadata.
 
 A file that holds only pixels is kept byte for byte. Otherwise (EXIF with location and camera, XMP, comments,
-a generator's settings, trailing bytes) its pixels are stored as PNG, without loss, rotated as the EXIF says.
-Pure: no Django.
+a generator's settings, trailing bytes) its pixels are stored as PNG, rotated as the EXIF says. No Django.
 """
-
-from __future__ import annotations
 
 import io
 import struct
@@ -23,19 +20,9 @@ _MODES = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA"})
 _CURE = "Save it again as an 8-bit PNG, JPEG or WebP."
 
 # Chunks that describe the pixels. All others may say something about a person, place or program.
-_PNG_KEPT = frozenset(
-    b"IHDR PLTE IDAT IEND tRNS gAMA cHRM sRGB iCCP cICP sBIT bKGD pHYs".split(),
-)
+_PNG_KEPT = frozenset(b"IHDR PLTE IDAT IEND tRNS gAMA cHRM sRGB iCCP cICP sBIT bKGD pHYs".split())
 _WEBP_KEPT = frozenset({b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ICCP"})
-_DECODING = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-    struct.error,
-    zlib.error,
-    Image.DecompressionBombError,
-)
+_BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
 
 
 class PictureRefused(ValueError):
@@ -75,8 +62,7 @@ def clean_image(data: bytes) -> CleanImage:
     if not 0 < structure.width * structure.height <= MAX_PIXELS:
         raise PictureRefused(
             f"it claims {structure.width} × {structure.height} pixels; the limit is {MAX_PIXELS / 1e6:.0f} "
-            "million. "
-            "Make it smaller."
+            "million. Make it smaller."
         )
     try:
         with Image.open(io.BytesIO(data), formats=[name]) as image:
@@ -88,7 +74,7 @@ def clean_image(data: bytes) -> CleanImage:
             if structure.only_pixels and image.mode in _MODES:
                 return CleanImage(data, _FORMATS[name], structure.width, structure.height, reencoded=False)
             return _reencode(image)
-    except _DECODING as error:
+    except _BROKEN as error:
         raise PictureRefused(
             f"the {name} file is cut short or damaged ({error}). Download it again."
         ) from error

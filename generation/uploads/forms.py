@@ -1,7 +1,5 @@
 """The form for uploading images."""
 
-from __future__ import annotations
-
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile

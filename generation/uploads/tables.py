@@ -1,7 +1,5 @@
 """The CSV table that describes uploaded images, one row per image. Pure: no Django."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence
@@ -12,17 +10,7 @@ from annotation.imports.readers.oddities import FileRefused
 from generation.recipes.prompts import PromptSet
 from generation.uploads.bundles import Bundle
 
-COLUMNS = (
-    "file",
-    "group",
-    "prompt",
-    "prompt_set",
-    "attribute",
-    "seed",
-    "model",
-    "revision",
-    "note",
-)
+COLUMNS = ("file", "group", "prompt", "prompt_set", "attribute", "seed", "model", "revision", "note")
 """`file` and `group` are required; every other column and cell may be missing."""
 _REQUIRED = ("file", "group")
 _MAX_LENGTHS = {
@@ -202,16 +190,13 @@ def _row(
         raise refuse(
             "seed", f"'{seed}' is not a whole number from 0 to 2^63 - 1.", "Leave it out if unknown."
         )
+    plain = {column: cells.get(column, "") for column in ("group", "prompt", "model", "revision", "note")}
     return Row(
         number=number,
         path=path,
         file=file,
-        group=cells["group"],
-        prompt=cells.get("prompt", ""),
         prompt_set=prompt_set,
         attribute=attribute.lower(),
         seed=int(seed) if seed else None,
-        model=cells.get("model", ""),
-        revision=cells.get("revision", ""),
-        note=cells.get("note", ""),
+        **plain,
     )

@@ -1,13 +1,10 @@
 """The page for uploading images: a ZIP with a CSV."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation import policies
@@ -27,7 +24,6 @@ def _max_bytes(user: User | AnonymousUser) -> int:
 
 @accepts_files(_max_bytes)
 @image_makers_only
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: LoggedIn) -> HttpResponse:
     """GET shows the form; POST imports everything, or shows the errors."""

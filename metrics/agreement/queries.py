@@ -1,7 +1,5 @@
 """Stored agreement scores: overall, within and between groups of annotators (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -73,7 +71,11 @@ def _task(part: str, scores_by_part: dict[str, Scores]) -> TaskAgreement:
         for each, scores in scores_by_part.items()
         if each.startswith(part + _WITHIN)
     }
-    shown = {name: scores for name, scores in within.items() if _shown(scores.get("annotators"))}
+    shown = {
+        name: scores
+        for name, scores in within.items()
+        if "annotators" not in scores or scores["annotators"].n >= MIN_GROUP_SIZE
+    }
     rows = [
         AgreementScores(scores_by_part[part]),
         *(AgreementScores(scores, name) for name, scores in shown.items()),
@@ -88,10 +90,6 @@ def _task(part: str, scores_by_part: dict[str, Scores]) -> TaskAgreement:
     )
     anonymous = not all("annotators" in scores for scores in shown.values())
     return TaskAgreement(part, (*rows, *between), differences, anonymous, len(within) - len(shown))
-
-
-def _shown(annotators: Score | None) -> bool:
-    return annotators is None or annotators.n >= MIN_GROUP_SIZE
 
 
 def run_of(by: str) -> ScoreRequest:

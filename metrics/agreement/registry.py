@@ -1,7 +1,5 @@
 """The metric of agreement between annotators."""
 
-from __future__ import annotations
-
 from metrics.agreement import queries
 from metrics.agreement.data import ratings
 from metrics.agreement.scores import score_rows

@@ -1,8 +1,5 @@
 """The page of agreement between annotators."""
 
-from __future__ import annotations
-
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +8,7 @@ from django.views.decorators.http import require_safe
 from metrics.agreement import queries as pages
 from metrics.agreement.queries import run_of
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.core.tables import url_with
 from metrics.score_runs import freshness, queries
 
@@ -23,7 +20,6 @@ _TAB_TEXTS = {
 }
 
 
-@login_required
 @require_safe
 def agreement(request: HttpRequest, name: str) -> HttpResponse:
     """`?by=` chooses the groups of annotators; an unknown value shows all annotators together."""

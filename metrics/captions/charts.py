@@ -1,7 +1,5 @@
 """Top attributes of groups or regions: counterparts of ViSAGe's figure 3 and SeeGULL's figures 10 and 11."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,7 +86,10 @@ def ranking_chart(panels: Sequence[Panel], texts: RankingTexts, *, columns: int 
         alt=f"Bars, the highest first. {'. '.join(texts.subtitle)}. {'; '.join(map(_alt_text, panels))}.",
         columns=(texts.panel_column, "measure", "rank", *_BAR_COLUMNS, "answers"),
         rows=tuple(
-            (panel.group, panel.measure, rank, *_cells(bar), texts.answers)
+            (
+                *(panel.group, panel.measure, rank, bar.attribute, bar.value, bar.low, bar.high),
+                *(bar.k, bar.n, _KNOWN[bar.known], texts.answers),
+            )
             for panel in panels
             for rank, bar in enumerate(panel.bars, 1)
         ),
@@ -98,11 +99,7 @@ def ranking_chart(panels: Sequence[Panel], texts: RankingTexts, *, columns: int 
 
 
 _BAR_COLUMNS = ("attribute", "value", "low", "high", "k", "n", "stereotype_of_the_group")
-
-
-def _cells(bar: RankedBar) -> tuple[Any, ...]:
-    known = None if bar.known is None else ("yes" if bar.known else "no")
-    return (bar.attribute, bar.value, bar.low, bar.high, bar.k, bar.n, known)
+_KNOWN = {None: None, True: "yes", False: "no"}
 
 
 def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
@@ -152,11 +149,7 @@ def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
             x=alt.X("end_share:Q"), text="text:N"
         ),
     )
-    return apply_style(
-        chart.properties(
-            width=_WIDTH, height=alt.Step(_STEP), background="white", padding=14, data=alt.Data(values=[])
-        )
-    )
+    return apply_style(chart.properties(width=_WIDTH, height=alt.Step(_STEP), data=alt.Data(values=[])))
 
 
 _FIGURE_KEYS = ("$schema", "config", "background", "padding")
@@ -218,7 +211,7 @@ def _datum(bar: RankedBar, panel: Panel, rank: int, top: float) -> dict[str, Any
         "text": f"{value}  ({bar.k:,}/{bar.n:,})",
         "shown": value + interval,
         "counted": f"{bar.k:,} of {bar.n:,} ({panel.counts})",
-        "known": "not asked" if bar.known is None else ("yes" if bar.known else "no"),
+        "known": _KNOWN[bar.known] or "not asked",
     }
     return {**datum, "link": bar.link} if bar.link else datum
 

@@ -1,7 +1,6 @@
 """Attributes in the captions of a study's images, as arrays (PROTOCOL §8)."""
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from metrics.captions.stats.term_finder import term_finder
 from metrics.core.answers import counted_responses
 from metrics.core.fingerprints import fingerprint
 from metrics.core.stats.checks import Ints
+from metrics.core.tables import parse_id
 
 NEWEST = "newest"
 _AT_ONCE = 2000
@@ -73,11 +73,8 @@ def caption_runs(study: Study, run: str = NEWEST) -> list[Run]:
 
 def selected_captions(study: Study, parameters: Mapping[str, str]) -> QuerySet[Caption]:
     """The captions that a metric with these parameters (`run`, `top`) reads. Raises ValueError."""
-    try:
-        top = int(parameters["top"])
-    except ValueError:
-        top = 0
-    if top < 1:
+    top = parse_id(parameters["top"])
+    if not top:
         raise ValueError(f"top is '{parameters['top']}': how many captions of an image are read, from 1.")
     return Caption.objects.filter(
         run__in=caption_runs(study, parameters["run"]), rank__lte=top, image__in=shown_images(study)
@@ -103,54 +100,45 @@ def read_captions(
     """
     numbers = sorted(attributes, key=lambda pk: (attributes[pk], pk))
     terms = term_finder([attributes[pk] for pk in numbers])
-    read: dict[int, int] = {}
-    counts: dict[int, dict[int, list[int]]] = {}
+    read: Counter[int] = Counter()
+    # {image: how often each attribute occurs in its captions}, and in how many of them
+    matches: dict[int, Counter[int]] = {}
+    containing: dict[int, Counter[int]] = {}
     rows = selected_captions(study, parameters).order_by().values_list("image_id", "text")
     for image, text in rows.iterator(chunk_size=_AT_ONCE):
-        read[image] = read.get(image, 0) + 1
-        found = terms.find(text)
-        if found:
-            of_image = counts.setdefault(image, {})
-            for number in found:
-                of_image.setdefault(number, [0, 0])[0] += 1
-            for number in set(found):
-                of_image[number][1] += 1
+        read[image] += 1
+        if found := terms.find(text):
+            matches.setdefault(image, Counter()).update(found)
+            containing.setdefault(image, Counter()).update(set(found))
     images = shown_images(study).values_list("group__name", "group_id", "image_set__name", "index", "pk")
     groups: dict[tuple[int, str], list[int]] = {}
     # sorted here, because databases sort letters in different orders
     for name, group, _, _, image in sorted(images.order_by()):
         if image in read:
             groups.setdefault((group, name), []).append(image)
-    return [
-        _frame(group, name, of_group, read, counts, [(pk, attributes[pk]) for pk in numbers])
-        for (group, name), of_group in groups.items()
-    ]
+    frames = []
+    for (group, name), of_group in groups.items():
+        occurring = sorted({number for image in of_group for number in matches.get(image, ())})
+        ids = tuple(numbers[number] for number in occurring)
+        frames.append(
+            CaptionFrame(
+                group_id=group,
+                group=name,
+                attribute_ids=ids,
+                attributes=tuple(attributes[pk] for pk in ids),
+                matches=_table(matches, of_group, occurring),
+                containing=_table(containing, of_group, occurring),
+                captions=np.array([read[image] for image in of_group], dtype=np.int64),
+                images=np.array(of_group, dtype=np.int64),
+            )
+        )
+    return frames
 
 
-def _frame(
-    group_id: int,
-    group: str,
-    images: list[int],
-    read: Mapping[int, int],
-    counts: Mapping[int, Mapping[int, list[int]]],
-    attributes: list[tuple[int, str]],
-) -> CaptionFrame:
-    found = sorted({number for image in images for number in counts.get(image, {})})
-    column = {number: place for place, number in enumerate(found)}
-    counts_of_images = np.zeros((2, len(images), len(found)), dtype=np.int64)
-    for row, image in enumerate(images):
-        for number, counted in counts.get(image, {}).items():
-            counts_of_images[:, row, column[number]] = counted
-    return CaptionFrame(
-        group_id=group_id,
-        group=group,
-        attribute_ids=tuple(attributes[number][0] for number in found),
-        attributes=tuple(attributes[number][1] for number in found),
-        matches=counts_of_images[0],
-        containing=counts_of_images[1],
-        captions=np.array([read[image] for image in images], dtype=np.int64),
-        images=np.array(images, dtype=np.int64),
-    )
+def _table(counts: Mapping[int, Counter[int]], images: list[int], columns: list[int]) -> Ints:
+    none: Counter[int] = Counter()
+    rows = [[counts.get(image, none)[column] for column in columns] for image in images]
+    return np.array(rows, dtype=np.int64).reshape(len(images), len(columns))
 
 
 def describe_captions(study: Study, parameters: Mapping[str, str]) -> str:

@@ -1,9 +1,6 @@
 """Figures of top attributes by likelihood and salience (PROTOCOL §6, §8)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from annotation.models import IdentityGroup, Region, Study
 from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
@@ -11,7 +8,7 @@ from metrics.core import figure_options
 from metrics.core.answers import describe_stereotype_rule, stereotypes
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link, study_title
-from metrics.depiction.queries.judged_images import judged_groups
+from metrics.depiction.queries.pictures import judged_groups
 from metrics.models import Score, Variant
 from metrics.score_runs import queries
 from metrics.score_runs.current_scores import cached_evaluation
@@ -22,28 +19,19 @@ GROUPS = 6
 _MAX_GROUPS = 12
 _MAX_TOP = 20
 _TOP = 5
-_LIKELIHOOD = "likelihood L(attr, id)"
-_SALIENCE = "salience in captions"
 _TOP_HELP = f"how many attributes a panel has, 1 to {_MAX_TOP} (default {_TOP})"
 _REGION = "region: "
 
 Rows = dict[int, list[ScoreRow]]
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """Scores of attributes by group, and the rule they follow."""
-
-    rule: str
-    by_group: Rows
-
-
 def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
     """ViSAGe's figure 3: the most likely and the most salient attributes of a group, side by side."""
     top = figure_options.number(options, "top", _TOP, most=_MAX_TOP)
     chosen = {name: options[name] for name in ("attributes", "run") if options.get(name)}
-    likely, salient = _scores(study, "likelihood"), _scores(study, "salience", chosen)
-    names = _names_by_group({**likely.by_group, **salient.by_group})
+    likely, _ = _scores(study, "likelihood")
+    salient, captions = _scores(study, "salience", chosen)
+    names = _names_by_group({**likely, **salient})
     if not names:
         raise NothingToDraw(
             f"Study '{study.name}' has neither answers about what images depict nor captions of them yet."
@@ -52,48 +40,43 @@ def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
     known = set(stereotypes(study).values_list("group_id", "attribute_id"))
     panels = []
     for group in groups:
-        link = group_link(study, group) if group in likely.by_group else ""
-        for scores, panel in (
-            (likely, Panel(names[group], _LIKELIHOOD, "selected, of times shown", (), "none selected", 2)),
-            (salient, Panel(names[group], _SALIENCE, "occurrences, of all attributes'", (), "none found")),
-        ):
-            if scores.by_group:
-                bars = _bars(scores.by_group.get(group, ()), top, known, link)
-                panels.append(replace(panel, bars=bars))
+        link = group_link(study, group) if group in likely else ""
+        if likely:
+            bars = _bars(likely.get(group, ()), top, known, link)
+            measure = ("likelihood L(attr, id)", "selected, of times shown")
+            panels.append(Panel(names[group], *measure, bars, "none selected", digits=2))
+        if salient:
+            bars = _bars(salient.get(group, ()), top, known, link)
+            measure = ("salience in captions", "occurrences, of all attributes'")
+            panels.append(Panel(names[group], *measure, bars, "none found"))
+    shown = f"{len(groups)} of {len(names)}" if len(groups) < len(names) else str(len(groups))
     return ranking_chart(
         panels,
         RankingTexts(
             name="top-attributes",
             title="Most likely and most salient attributes",
-            subtitle=(
-                f"{study_title(study)}; {_group_count(groups, names)}; {describe_stereotype_rule(study)}",
-            ),
+            subtitle=(f"{study_title(study)}; {shown} groups; {describe_stereotype_rule(study)}",),
             panel_column="identity",
             answers=answers_label(study),
-            notes=_notes(likely, salient, chosen.get("attributes", "all")),
+            notes=_notes(likely, salient, captions, chosen.get("attributes", "all")),
         ),
-        columns=2 if likely.by_group and salient.by_group else 3,
+        columns=2 if likely and salient else 3,
     )
 
 
-def _notes(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...]:
+def _notes(likely: Rows, salient: Rows, captions_rule: str, attributes: str) -> tuple[str, ...]:
     """Notes on the meaning of the marks and on the captions read."""
-    all_rows = [row for scores in (likely, salient) for rows in scores.by_group.values() for row in rows]
+    all_rows = [row for by_group in (likely, salient) for rows in by_group.values() for row in rows]
     lines = " Lines: 95 % intervals." if any(row.low is not None for row in all_rows) else ""
     marks = f"Filled: a stereotype of the group; outlined: another attribute.{lines}"
     shown = "likelihood: (times selected / shown)"
     found = "salience: (times the attribute occurs in captions / any does)"
     searched = "visual attributes" if attributes == "visual" else "all attributes"
-    captions = f"Captions, searched for {searched}: {salient.rule.removeprefix('captions: ')}."
-    if not salient.by_group:
-        return (marks, f"Beside each bar, {shown}.", f"Only likelihood, {salient.rule}.")
-    if not likely.by_group:
-        return (
-            marks,
-            f"Beside each bar, {found}.",
-            "Only salience: nobody has judged images yet.",
-            captions,
-        )
+    captions = f"Captions, searched for {searched}: {captions_rule.removeprefix('captions: ')}."
+    if not salient:
+        return (marks, f"Beside each bar, {shown}.", f"Only likelihood, {captions_rule}.")
+    if not likely:
+        return (marks, f"Beside each bar, {found}.", "Only salience: nobody has judged images yet.", captions)
     return (marks, f"Beside each bar, {shown}; {found}.", captions)
 
 
@@ -117,15 +100,11 @@ def _salient(study: Study, options: Mapping[str, str]) -> Figure:
             raise NothingToDraw(f"No group of {region} has a stereotype by the rule of study '{study.name}'.")
     number = sum(group.region == region for group in about.values())
     judged = {group.pk for group in judged_groups(study)}
-    panels = [
-        Panel(
-            names[group],
-            "salience in its region",
-            "votes, of all votes for the group",
-            _bars(rows[group], top, None, group_link(study, group) if group in judged else ""),
-        )
-        for group in groups
-    ]
+    measure = ("salience in its region", "votes, of all votes for the group")
+    panels = []
+    for group in groups:
+        link = group_link(study, group) if group in judged else ""
+        panels.append(Panel(names[group], *measure, _bars(rows[group], top, None, link)))
     shown = "the group" if name else f"{len(groups)} of the {number} groups"
     with_most = "" if name or len(groups) == number else ", those with the most votes"
     texts = RankingTexts(
@@ -150,13 +129,9 @@ def _salience_regions(study: Study, options: Mapping[str, str]) -> Figure:
         raise NothingToDraw(
             f"Study '{study.name}' has stereotypes of fewer than two regions, so regions cannot be compared."
         )
+    measure = ("salience among regions", "votes, of all votes for the region")
     panels = [
-        Panel(
-            region,
-            "salience among regions",
-            "votes, of all votes for the region",
-            _bars(rows[region], top, None, ""),
-        )
+        Panel(region, *measure, _bars(rows[region], top, None, ""))
         for region in Region.values
         if region in rows
     ]
@@ -179,35 +154,22 @@ def _vote_notes(evaluation: Evaluation, of: str) -> tuple[str, ...]:
     )
 
 
-def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = None) -> _Scores:
-    """Scores with intervals from a stored run of the current inputs; otherwise computed now without them,
-    because a figure must not wait for a bootstrap."""
+def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = None) -> tuple[Rows, str]:
+    """Scores of attributes by group, and their rule: with intervals from a stored run of the current inputs;
+    otherwise computed now without them, because a figure must not wait for a bootstrap."""
     latest = queries.latest_run(study, metric, Variant.CORRECTED, parameters)
     if latest.run is None or latest.stale:
         evaluation = cached_evaluation(study, metric, parameters=parameters)
-        return _Scores(evaluation.rule, _by_group(evaluation.rows))
+        return _by_group(evaluation.rows), evaluation.rule
     stored = Score.objects.filter(run=latest.run, group__isnull=False, attribute__isnull=False, part="")
     rows = stored.values_list(
-        "group_id", "group__name", "attribute_id", "attribute__text", "value", "n", "k", "low", "high"
+        "value", "n", "k", "group_id", "group__name", "attribute_id", "attribute__text", "low", "high"
     )
-    return _Scores(
-        latest.run.rule,
-        _by_group(
-            ScoreRow(
-                name=metric,
-                group_id=group,
-                group=name,
-                attribute_id=attribute,
-                attribute=text,
-                value=value,
-                n=n,
-                k=k,
-                low=low,
-                high=high,
-            )
-            for group, name, attribute, text, value, n, k, low, high in rows
-        ),
+    found = (
+        ScoreRow(metric, value, n, k, group, name, attribute, text, low=low, high=high)
+        for value, n, k, group, name, attribute, text, low, high in rows
     )
+    return _by_group(found), latest.run.rule
 
 
 def _seegull_salience(study: Study) -> Evaluation:
@@ -250,11 +212,6 @@ def _bars(
         )
         for row, value in defined[:top]
     )
-
-
-def _group_count(groups: list[int], names: Mapping[int, str]) -> str:
-    """How many of the groups are shown, as text."""
-    return f"{len(groups)} of {len(names)} groups" if len(groups) < len(names) else f"{len(groups)} groups"
 
 
 _LIKE_SALIENCE = "after SeeGULL, figures 10 and 11"

@@ -1,13 +1,11 @@
 """Metrics of captions and of salience."""
 
-from __future__ import annotations
-
 from annotation.models import Study
 from metrics.captions import data
 from metrics.captions.scores import caption_agreement, findings
 from metrics.depiction.data import inputs_fingerprint as depiction_fingerprint
 from metrics.score_runs.metric import SEEGULL, VISAGE, Metric, Parameter, Parameters, stereotype_rule
-from metrics.votes.data import fingerprints
+from metrics.votes.data.source import votes_fingerprint
 
 _READ = (
     Parameter(
@@ -33,10 +31,6 @@ _LEMMAS = (
     "occurs. Lemmas merge different words: 'glasses' is found in 'a glass of water', 'tanned' in 'tan'. A "
     "negation ('no hat') counts as an occurrence."
 )
-_AS_PRINTED = (
-    "Attributes are shown as their source prints them; the authors of SeeGULL v2 lemmatised many of them "
-    "('good at run', 'poorly educate')."
-)
 _IMAGES_ONLY = "The interval resamples images within each group; captions have no annotators."
 
 
@@ -49,7 +43,6 @@ METRICS: tuple[Metric, ...] = (
         name="caption_findings",
         version=1,
         title="Attributes found in captions",
-        task="",
         unit="share of 0 to 1",
         direction="larger: more captions of the group's images mention the attribute",
         definition=(
@@ -57,9 +50,6 @@ METRICS: tuple[Metric, ...] = (
             "Attributes found at least once are listed."
         ),
         names=(("found", "share of captions that mention the attribute; k of n captions"),),
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§8",
         source="captions",
         parameters=(*_READ, _ATTRIBUTES),
@@ -72,7 +62,6 @@ METRICS: tuple[Metric, ...] = (
         name="salience",
         version=1,
         title="Salience of an attribute in captions",
-        task="",
         unit="1 (tf · idf)",
         direction="larger: mentioned more often for this group, and in fewer captions of all groups",
         definition=(
@@ -87,9 +76,6 @@ METRICS: tuple[Metric, ...] = (
                 "S(attr, id); in the group's captions, k: occurrences of the attribute, n: of all attributes",
             ),
         ),
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§8",
         source="captions",
         parameters=(*_READ, _ATTRIBUTES, _SMOOTHING),
@@ -124,9 +110,6 @@ METRICS: tuple[Metric, ...] = (
                 "number of pairs mentioned in captions but never shown to annotators; not part of any share",
             ),
         ),
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§8",
         source="captions",
         parts=(
@@ -149,7 +132,6 @@ METRICS: tuple[Metric, ...] = (
         name="salience_seegull",
         version=1,
         title="Salience of a stereotype in its region",
-        task="",
         unit="1 (tf · idf)",
         direction="larger: more votes for this group, shared with fewer groups of its region",
         definition=(
@@ -164,8 +146,6 @@ METRICS: tuple[Metric, ...] = (
             ("salience_region", "S(attr, region) among regions; k: votes, n: votes of the region"),
         ),
         interval=False,
-        variants_differ=False,
-        variants_note="the same",
         section="§8",
         reference=f"{SEEGULL}; {VISAGE}",
         source="votes",
@@ -175,10 +155,11 @@ METRICS: tuple[Metric, ...] = (
             "The constants, and the choice of groups as documents, follow PROTOCOL; they were not checked "
             "against values that SeeGULL prints. Groups without a region are compared among themselves. "
             "There is no interval: the votes are counted from a published list, not sampled, and the list "
-            f"does not say who voted. {_AS_PRINTED}"
+            "does not say who voted. Attributes are shown as their source prints them; the authors of "
+            "SeeGULL v2 lemmatised many of them ('good at run', 'poorly educate')."
         ),
         compute=findings.salience_seegull_scores,
         rule=stereotype_rule,
-        fingerprint=fingerprints.of_votes,
+        fingerprint=votes_fingerprint,
     ),
 )

@@ -1,7 +1,5 @@
 """Fingerprints of the inputs of comparisons of depictions, other than the study's answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from annotation.models import IdentityGroup, Study, TaskKind

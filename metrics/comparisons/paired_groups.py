@@ -1,7 +1,5 @@
 """Read and resample both sides of a comparison of depictions together (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,7 +13,7 @@ from metrics.core.stats.differences import AnswerSet
 from metrics.depiction.data import GroupFrame, read_depiction
 from metrics.depiction.scores.measures import ResampledGroup, as_variant, people_of_all_groups
 from metrics.score_runs import registry, shared_resamples
-from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.rows import Inputs
 
 IMAGE_SET = "image_set"

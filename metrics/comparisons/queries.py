@@ -1,7 +1,5 @@
 """Queries of the comparison page: two studies, image sets or groups of annotators, and their differences."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations

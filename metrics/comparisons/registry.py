@@ -1,7 +1,5 @@
 """Metrics that compare tendencies, and offensiveness of depictions."""
 
-from __future__ import annotations
-
 from metrics.comparisons import data, queries, scores
 from metrics.score_runs.metric import (
     BENJAMINI,

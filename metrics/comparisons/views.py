@@ -1,8 +1,5 @@
 """The comparison page: two studies, image sets or groups of annotators, and each group against the others."""
 
-from __future__ import annotations
-
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
@@ -12,7 +9,7 @@ from annotation import policies
 from metrics.comparisons import queries as pages
 from metrics.comparisons.queries import score_requests
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_depiction_study_or_404
+from metrics.core.studies import get_depiction_study_or_404
 from metrics.depiction.queries.identities import COLUMNS
 from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
@@ -26,7 +23,6 @@ _COLUMNS = {
 _NAMES = [name for metric in contrasts.METRICS for name in contrasts.NAMES[metric]]
 
 
-@login_required
 @require_safe
 def compare(request: HttpRequest, name: str) -> HttpResponse:
     """`?with=` is the key of an offered comparison: another study that the user leads, or a split of this

@@ -1,7 +1,5 @@
 """Groups of annotators by their profile answers (PROTOCOL §3, §10). Small groups could identify people."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 

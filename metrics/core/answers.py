@@ -1,7 +1,5 @@
 """Which answers of a study count, and which associations its rules make stereotypes."""
 
-from __future__ import annotations
-
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.models import Annotator, Association, Judgement, Pool, Response, Study, TaskKind

@@ -1,7 +1,5 @@
 """Read integer columns of a query into an array: millions of rows without a Python object for each."""
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any
 

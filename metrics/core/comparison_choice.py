@@ -1,7 +1,5 @@
 """Parse the parameters of a metric that compares two sides."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Parse the options of a figure, which come as text from a URL or the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from annotation.models import Region

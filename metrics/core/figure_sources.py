@@ -1,7 +1,5 @@
 """The type in which each room's `figures.py` declares its figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -9,8 +7,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
-from metrics.core.charts.figure import Figure
-from metrics.core.charts.titles import answered_by, marked_title
+from metrics.core.charts.figure import Figure, answered_by, marked_title
 
 
 class UnknownFigure(ValueError):

@@ -1,7 +1,5 @@
 """Fingerprints of the rows that a score is computed from, and consistent reads of these rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

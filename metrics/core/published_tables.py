@@ -1,7 +1,5 @@
 """Numbers printed in papers (metrics/published/, with citations)."""
 
-from __future__ import annotations
-
 import csv
 from importlib import resources
 

@@ -1,14 +1,44 @@
 """Serializers shared by the rooms: numbers, and the groups and attributes they describe."""
 
-from __future__ import annotations
-
+import math
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from metrics.core.json_numbers import ScoreNumber
-
 MAX_ID = 2**63 - 1
+
+
+@extend_schema_field(
+    {
+        "oneOf": [{"type": "number"}, {"type": "string", "enum": ["inf", "-inf"]}, {"type": "null"}],
+        "description": 'A number; "inf" or "-inf" where it is infinite; null where it is undefined.',
+    }
+)
+class ScoreNumber(serializers.Field[Any, Any, Any, Any]):
+    """A number of a score: "inf" and "-inf" if infinite, null if undefined."""
+
+    def to_representation(self, value: float) -> float | str | None:
+        number: float | str | None = json_safe(value)
+        return number
+
+
+def json_safe(value: Any) -> Any:
+    """`value` with every infinite or undefined float replaced, also in nested dicts and lists."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, dict):
+        return {key: json_safe(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_safe(each) for each in value]
+    return value
+
+
+def text_choice(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
+    """A query parameter whose value is taken as it is written, also if it is empty."""
+    return serializers.CharField(
+        required=False, allow_blank=True, trim_whitespace=False, max_length=200, help_text=help_text
+    )
 
 
 class MeaningSerializer(serializers.Serializer[Any]):

@@ -1,7 +1,5 @@
 """Suggest a known name for an unknown one."""
 
-from __future__ import annotations
-
 import difflib
 
 

@@ -1,11 +1,7 @@
-"""Read each column of a query as one text: one row to fetch instead of millions of tuples.
+"""Read each column of a query as one text, which numpy parses without a Python object for each value.
 
-Fetching is slow because every value becomes a Python object. The database can write a column of numbers as
-one text, and numpy can parse it without these objects. Within one query, both databases write all columns in
-the same row order.
+Within one query, both databases write all columns in the same row order.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,20 +41,14 @@ def read_integers_and_texts(
     rows: QuerySet[Any], integers: Sequence[str | Combinable], texts: Sequence[str]
 ) -> tuple[Ints, list[list[str]]]:
     """Integer fields of `rows`, shape (fields, rows), and a list for each of `texts`; none may be null."""
-    found = _aggregate(rows, integers, texts)
-    if found is None:
+    columns = {f"c{place}": JoinedText(field) for place, field in enumerate(integers)}
+    columns |= {f"t{place}": JoinedText(field, _SEPARATOR) for place, field in enumerate(texts)}
+    joined = rows.aggregate(**columns)
+    found = [joined[name] for name in columns]
+    if found[0] is None:
         return np.empty((len(integers), 0), dtype=np.int64), [[] for _ in texts]
     table = [np.fromstring(text, dtype=np.int64, sep=",") for text in found[: len(integers)]]
     return np.stack(table), [text.split(_SEPARATOR) for text in found[len(integers) :]]
-
-
-def _aggregate(
-    rows: QuerySet[Any], integers: Sequence[str | Combinable], texts: Sequence[str]
-) -> list[str] | None:
-    sums = {f"c{place}": JoinedText(field) for place, field in enumerate(integers)}
-    sums |= {f"t{place}": JoinedText(field, _SEPARATOR) for place, field in enumerate(texts)}
-    found = rows.aggregate(**sums)
-    return None if found["c0"] is None else [found[name] for name in sums]
 
 
 def factorize(texts: list[str]) -> tuple[Ints, list[str]]:

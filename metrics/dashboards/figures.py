@@ -1,7 +1,5 @@
 """All figures, and how to draw one of a study. A room with figures adds a line to FIGURES."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from annotation.models import Study

@@ -68,6 +68,11 @@ class GroupFrame:
         """What each response was shown, shape (responses, attributes)."""
         return self.n[self.answers]
 
+    @property
+    def is_attribute(self) -> Bools:
+        """False for the column of 'none of the above', shape (attributes,)."""
+        return np.array([pk is not None for pk in self.attribute_ids], dtype=np.bool_)
+
     def sums(self) -> tuple[Ints, Ints]:
         """k and n of each attribute over all responses."""
         times = np.bincount(self.answers, minlength=len(self.k))
@@ -79,7 +84,7 @@ class GroupFrame:
 
     def without_none_of_above(self) -> GroupFrame:
         """The frame without the column of 'none of the above'."""
-        kept = np.array([pk is not None for pk in self.attribute_ids], dtype=np.bool_)
+        kept = self.is_attribute
         return replace(
             self,
             attribute_ids=tuple(pk for pk in self.attribute_ids if pk is not None),
@@ -98,8 +103,7 @@ def read_depiction(study: Study, *, by_response: bool) -> Iterator[GroupFrame]:
     """
     texts = dict(Attribute.objects.values_list("pk", "text"))
     known_stereotypes = set(stereotypes(study).values_list("group_id", "attribute_id"))
-    groups = _by_response(study) if by_response else _sums(study)
-    for group_id, name, region, read in groups:
+    for group_id, name, region, read in _by_response(study) if by_response else _sums(study):
         seen = {attribute for answer in read.answers for attribute, _, _ in answer}
         if not seen:
             continue
@@ -211,24 +215,14 @@ def _answer_text() -> Coalesce:
     texts are equal answers."""
     chosen = Case(When(value=1, then=Value(1)), default=Value(0))
     attribute = Coalesce("option__attribute_id", Value(_NONE_OF_ABOVE))
-    answer = (
-        Judgement.objects.filter(response_id=OuterRef("pk"))
-        .order_by()
-        .values("response_id")
-        .annotate(answer=JoinedText(attribute * 2 + chosen))
-    )
+    judgements = Judgement.objects.filter(response_id=OuterRef("pk")).order_by().values("response_id")
+    answer = judgements.annotate(answer=JoinedText(attribute * 2 + chosen))
     return Coalesce(Subquery(answer.values("answer")), Value(""), output_field=TextField())
 
 
 def _parse_answer(text: str) -> _Answer:
     numbers = sorted(int(number) for number in text.split(",") if number)
     return tuple((number // 2, number % 2, 1) for number in numbers)
-
-
-def read_offensiveness_ratings(study: Study) -> dict[tuple[int, int], tuple[float | None, list[float]]]:
-    """{(group, attribute): (mean given in the source, individual ratings)} of the stereotypes."""
-    rows = stereotypes(study).values_list("group_id", "attribute_id", "offensiveness_mean", "offensiveness")
-    return {(group, attribute): (mean, ratings) for group, attribute, mean, ratings in rows}
 
 
 def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:

@@ -1,7 +1,5 @@
 """Metrics of what images depict."""
 
-from __future__ import annotations
-
 from metrics.depiction import data
 from metrics.depiction.scores import measures
 from metrics.score_runs.metric import Metric, stereotype_rule
@@ -26,7 +24,6 @@ METRICS: tuple[Metric, ...] = (
             ("l_random", "mean likelihood of the other attributes; n: number of attributes"),
             ("theta", "l_stereo / l_random; n: number of attributes of both kinds"),
         ),
-        interval=True,
         variants_differ=True,
         variants_note=(
             "published: the option 'none of the above' counts as one more random attribute with k = 0, as in "
@@ -56,7 +53,6 @@ METRICS: tuple[Metric, ...] = (
             ("likelihood", "k / n for one attribute"),
             ("none_of_above", "k / n for 'none of the above'; variant published only"),
         ),
-        interval=True,
         variants_differ=True,
         variants_note="published: with a row for 'none of the above'; corrected: without",
         section="§6",
@@ -88,7 +84,6 @@ METRICS: tuple[Metric, ...] = (
             ("o_scaled", "O(id), min-max normalised over the groups, for the map"),
             ("unrated", "number of attributes marked as present but left out because nobody rated them"),
         ),
-        interval=True,
         variants_differ=True,
         variants_note=(
             "published: O(attr, id) is the mean given in the source; "

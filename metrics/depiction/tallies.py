@@ -1,7 +1,5 @@
 """Ratings of depiction tasks, computed from the frames of the scores so that one read serves both."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,15 +1,15 @@
 """Shared by the commands of this app: find a study, and write rows as a table, CSV or JSON."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from rich.console import Console
 
@@ -21,6 +21,17 @@ FORMATS = ("table", "csv", "json")
 SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."
 
 Cell = str | int | float | bool | None
+
+
+def add_resampling(parser: ArgumentParser) -> None:
+    """The options --resamples and --seed."""
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        default=settings.BOOTSTRAP_RESAMPLES,
+        help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
 
 
 def get_study(name: str) -> Study:

@@ -1,8 +1,6 @@
 """Scatter plot of stereotypical pull, one point per region or per group (counterpart of ViSAGe's figure
 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,23 +76,17 @@ def pull_chart(
         notes += published.notes
     regions = sorted({point.region or _NO_REGION for point in all_points})
     data = [_datum(point, by) for point in points]
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(regions))]
+    shapes = [_SHAPES[place % len(_SHAPES)] for place in range(len(regions))]
     colour = alt.Color(
         "region:N",
         title="Region",
-        scale=alt.Scale(
-            domain=regions, range=[COLOURS[place % len(COLOURS)] for place in range(len(regions))]
-        ),
+        scale=alt.Scale(domain=regions, range=colours),
         legend=alt.Legend(
             symbolType="circle", symbolSize=90, symbolStrokeWidth=0, symbolOpacity=1, labelLimit=180
         ),
     )
-    shape = alt.Shape(
-        "region:N",
-        title="Region",
-        scale=alt.Scale(
-            domain=regions, range=[_SHAPES[place % len(_SHAPES)] for place in range(len(regions))]
-        ),
-    )
+    shape = alt.Shape("region:N", title="Region", scale=alt.Scale(domain=regions, range=shapes))
     tooltip = [
         *([alt.Tooltip("source:N", title="Source")] if published else []),
         alt.Tooltip("name:N", title="Region" if by == "region" else "Group"),
@@ -140,13 +132,9 @@ def pull_chart(
         base.mark_point(filled=True, opacity=1, size=size, stroke="white", strokeWidth=0.6).encode(
             shape=shape, tooltip=tooltip
         ),
-    ).properties(
-        width=_WIDTH,
-        height=_HEIGHT,
-        background="white",
-        padding=14,
-        title=alt.Title("Stereotypical pull", subtitle=[f"{study}; {_count_label(points, by)}", *notes]),
-    )
+    ).properties(width=_WIDTH, height=_HEIGHT)
+    spec = apply_style(chart, "Stereotypical pull", [f"{study}; {_count_label(points, by)}", *notes])
+    spec["config"]["axis"] |= {"grid": True, "gridColor": LINE_FAINT, "gridOpacity": 0.5}
     right = sum(point.x.value > 0 for point in points)
     columns: tuple[str, ...] = _COLUMNS[by]
     rows = [_row(point, by) for point in points]
@@ -168,7 +156,7 @@ def pull_chart(
         ),
         columns=columns,
         rows=tuple(rows),
-        spec=_with_grid(apply_style(chart)),
+        spec=spec,
         notes=notes,
     )
 
@@ -179,18 +167,13 @@ def _describe_points(points: Sequence[PullPoint]) -> str:
 
 def _links_to_own(points: Sequence[PullPoint], published: Sequence[PullPoint]) -> list[dict[str, Any]]:
     """Lines from each published point to the study's point of the same name."""
-    own = {(point.name, point.region): point for point in points}
-    return [
-        {
-            "region": point.region or _NO_REGION,
-            "x": point.x.value,
-            "y": point.y.value,
-            "x_own": own[point.name, point.region].x.value,
-            "y_own": own[point.name, point.region].y.value,
-        }
-        for point in published
-        if (point.name, point.region) in own
-    ]
+    links = []
+    for point in published:
+        for own in points:
+            if (own.name, own.region) == (point.name, point.region):
+                line = {"x": point.x.value, "y": point.y.value, "x_own": own.x.value, "y_own": own.y.value}
+                links.append({"region": point.region or _NO_REGION, **line})
+    return links
 
 
 _NUMBERS = ("x", "x_low", "x_high", "y", "y_low", "y_high")
@@ -207,12 +190,7 @@ def _datum(point: PullPoint, by: str, source: str = _OWN) -> dict[str, Any]:
     datum: dict[str, Any] = {
         "name": point.name or _NO_REGION,
         "region": point.region or _NO_REGION,
-        "x": point.x.value,
-        "x_low": point.x.low,
-        "x_high": point.x.high,
-        "y": point.y.value,
-        "y_low": point.y.low,
-        "y_high": point.y.high,
+        **dict(zip(_NUMBERS, _numbers(point), strict=True)),
         "x_shown": str(point.x),
         "y_shown": str(point.y),
         "n_shown": count,
@@ -222,13 +200,13 @@ def _datum(point: PullPoint, by: str, source: str = _OWN) -> dict[str, Any]:
 
 
 def _row(point: PullPoint, by: str) -> tuple[Any, ...]:
-    numbers = (
-        *(point.x.value, point.x.low, point.x.high),
-        *(point.y.value, point.y.low, point.y.high),
-    )
     if by == "region":
-        return (point.name, point.n, point.pulled, *numbers)
-    return (point.name, point.region, point.n, *numbers)
+        return (point.name, point.n, point.pulled, *_numbers(point))
+    return (point.name, point.region, point.n, *_numbers(point))
+
+
+def _numbers(point: PullPoint) -> tuple[float | None, ...]:
+    return tuple(each for one in (point.x, point.y) for each in (one.value, one.low, one.high))
 
 
 def _count_label(points: Sequence[PullPoint], by: str) -> str:
@@ -243,12 +221,6 @@ def _domain(ranges: Sequence[Estimate], *, zero: bool = False) -> list[float]:
     low, high = min([*ends, 0.0] if zero else ends), max([*ends, 0.0] if zero else ends)
     margin = _MARGIN * (high - low) or 0.01
     return [low - margin, high + margin]
-
-
-def _with_grid(spec: dict[str, Any]) -> dict[str, Any]:
-    """The specification with faint grid lines."""
-    spec["config"]["axis"] |= {"grid": True, "gridColor": LINE_FAINT, "gridOpacity": 0.5}
-    return spec
 
 
 def _number(value: float) -> str:

@@ -1,14 +1,11 @@
 """Read the embeddings of the three image sets of pull, one identity group at a time (PROTOCOL §9)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.models import AuditEvent, IdentityGroup, Image, ImageSet, Study, Task
@@ -18,7 +15,7 @@ from generation.recipes.prompts import PromptSet
 from generation.recipes.recipes import FAKE
 from metrics.core.comparison_choice import parse_comparison
 from metrics.core.fingerprints import fingerprint
-from metrics.core.stats.checks import Ints
+from metrics.pull.stats.paired import ImageVectors
 from metrics.score_runs.metric import NothingToCompute
 
 NEWEST = "newest"
@@ -33,31 +30,18 @@ class NothingEmbedded(NothingToCompute):
 
 
 @dataclass(frozen=True)
-class EmbeddedSet:
-    """The images of one prompt set: `vectors` (n, dim) of float32, ordered by image index, so that a seeded
-    draw is the same in every database. `prompts` (n,) are their clusters: the attribute that people are
-    described as, in any of the three wordings, or the prompt if there is no attribute. `images` (n,) are the
-    primary keys of the images."""
-
-    vectors: npt.NDArray[np.float32]
-    prompts: npt.NDArray[np.str_]
-    images: Ints
-
-
-@dataclass(frozen=True)
 class EmbeddingFrame:
-    """The images of one identity group. A set without images has no vectors."""
+    """The images of one identity group: default, stereotypical and non-stereotypical.
+
+    Images are in the order of their index, so that a seeded draw is the same in every database; their labels
+    are primary keys. Prompts are labelled by the attribute that people are described as, in any of the three
+    wordings, or by their text if there is no attribute. A set without images has no vectors (float32).
+    """
 
     group_id: int
     group: str
     region: str
-    default: EmbeddedSet
-    stereotypical: EmbeddedSet
-    non_stereotypical: EmbeddedSet
-
-    @property
-    def sets(self) -> tuple[EmbeddedSet, EmbeddedSet, EmbeddedSet]:
-        return self.default, self.stereotypical, self.non_stereotypical
+    sets: tuple[ImageVectors, ImageVectors, ImageVectors]
 
     @property
     def complete(self) -> bool:
@@ -165,13 +149,6 @@ def _newest_of_set(name: str) -> Run:
     return run
 
 
-def pull_embeddings(run: Run) -> QuerySet[Embedding]:
-    """The embeddings of a run for the three prompt sets."""
-    return Embedding.objects.filter(
-        run=run, image__image_set=run.image_set_id, image__provenance__prompt_set__in=PROMPT_SETS
-    )
-
-
 def embedded_groups(run: Run) -> QuerySet[IdentityGroup]:
     """The identity groups with images in the run's image set."""
     of_group = Image.objects.filter(image_set=run.image_set_id, group=OuterRef("pk")).order_by()
@@ -185,37 +162,33 @@ def read_embeddings(run: Run) -> Iterator[EmbeddingFrame]:
     the database holds more than one group's vectors in memory.
     """
     known = {group.pk: group for group in embedded_groups(run)}
-    rows = (
-        pull_embeddings(run)
-        .order_by("image__group_id", "image__index")
-        .values_list(
-            "image__group_id",
-            "image__provenance__prompt_set",
-            "image__provenance__attribute_id",
-            "image__prompt",
-            "dim",
-            "vector",
-            "image_id",
-        )
-        .iterator(chunk_size=_CHUNK_SIZE)
+    embeddings = Embedding.objects.filter(
+        run=run, image__image_set=run.image_set_id, image__provenance__prompt_set__in=PROMPT_SETS
     )
-    for group_id, of_group in groupby(rows, key=lambda row: row[0]):
+    rows = embeddings.order_by("image__group_id", "image__index").values_list(
+        "image__group_id",
+        "image__provenance__prompt_set",
+        "image__provenance__attribute_id",
+        "image__prompt",
+        "dim",
+        "vector",
+        "image_id",
+    )
+    streamed = rows.iterator(chunk_size=_CHUNK_SIZE)
+    for group_id, of_group in groupby(streamed, key=lambda row: row[0]):
         group, images = known[group_id], list(of_group)
         default, stereotypical, non_stereotypical = (
-            _embedded_set([row for row in images if row[1] == prompt_set]) for prompt_set in PROMPT_SETS
+            _image_vectors([row for row in images if row[1] == prompt_set]) for prompt_set in PROMPT_SETS
         )
-        yield EmbeddingFrame(group_id, group.name, group.region, default, stereotypical, non_stereotypical)
+        sets = (default, stereotypical, non_stereotypical)
+        yield EmbeddingFrame(group_id, group.name, group.region, sets)
 
 
-def _embedded_set(rows: list[tuple[Any, ...]]) -> EmbeddedSet:
-    if not rows:
-        return EmbeddedSet(
-            np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.str_), np.zeros(0, dtype=np.int64)
-        )
+def _image_vectors(rows: list[tuple[Any, ...]]) -> ImageVectors:
     prompts = [f"attribute {attribute}" if attribute else prompt for _, _, attribute, prompt, *_ in rows]
-    return EmbeddedSet(
-        vectors.unpack([row[5] for row in rows], dim=rows[0][4]),
-        np.array(prompts),
+    return ImageVectors(
+        vectors.unpack([row[5] for row in rows], dim=rows[0][4] if rows else 0),
+        np.array(prompts, dtype=np.str_),
         np.array([row[6] for row in rows], dtype=np.int64),
     )
 

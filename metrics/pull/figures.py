@@ -1,9 +1,6 @@
 """The figure of stereotypical pull (PROTOCOL §9; ViSAGe, figure 5)."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 from urllib.parse import urlencode
 
@@ -29,41 +26,27 @@ _PUBLISHED = "ViSAGe, published"
 _REGION = "region: "
 
 
-@dataclass(frozen=True)
-class _PullScore:
-    """A stored or newly computed score."""
-
-    group: int | None
-    part: str
-    name: str
-    n: int
-    k: int | None
-    ranged: Estimate
-
-
 def _pull(study: Study, options: Mapping[str, str]) -> Figure:
     by, shown = figure_options.choice(options, "by", BY), figure_options.choice(options, "points", POINTS)
     run = options.get("run", NEWEST)
     numbers, notes = _pull_scores(study, run)
     explorer = reverse("pull", args=[study.name])
     chosen = {} if run == NEWEST else {"run": run}
-    found = {(one.group, one.part, one.name): one for one in numbers}
+    found = {(one.group_id, one.part, one.name): one for one in numbers}
     points = []
-    groups = IdentityGroup.objects.in_bulk([one.group for one in numbers if one.group is not None])
+    groups = IdentityGroup.objects.in_bulk([one.group_id for one in numbers if one.group_id is not None])
     for (group, part, name), x in found.items():
         y, pulled = found.get((group, part, "y")), found.get((group, part, "pull"))
         if name != "x" or y is None:
             continue
+        place = (_estimate(x), _estimate(y), x.n)
         if by == "region" and part.startswith(_REGION):
             region = part.removeprefix(_REGION)
             link = f"{explorer}?{urlencode({'region': region, **chosen})}#groups-of"
-            points.append(
-                PullPoint(region, region, x.ranged, y.ranged, x.n, pulled.k if pulled else None, link)
-            )
+            points.append(PullPoint(region, region, *place, pulled.k if pulled else None, link))
         elif by == "group" and group is not None:
             link = f"{explorer}?{urlencode({'group': group, **chosen})}#images"
-            named = groups[group]
-            points.append(PullPoint(named.name, named.region, x.ranged, y.ranged, x.n, None, link))
+            points.append(PullPoint(groups[group].name, groups[group].region, *place, None, link))
     if not points:
         raise NothingToDraw(
             f"No {by} of '{study.name}' has images of all three sets of pull. Generate them: "
@@ -120,7 +103,7 @@ def _published_points(study: Study, groups: Iterable[IdentityGroup], by: str) ->
     return PublishedPoints(points, _PUBLISHED, (shown, f"Published: tables 3 to 5 of {VISAGE}"))
 
 
-def _pull_scores(study: Study, run: str) -> tuple[list[_PullScore], tuple[str, ...]]:
+def _pull_scores(study: Study, run: str) -> tuple[Sequence[Score | ScoreRow], tuple[str, ...]]:
     """The scores of the stored run, which the page also shows, and notes on them. Without a stored run, and
     only for the newest embeddings, present scores without intervals."""
     stored = queries.newest_run(study, "pull", Variant.CORRECTED, {"run": run})
@@ -129,20 +112,19 @@ def _pull_scores(study: Study, run: str) -> tuple[list[_PullScore], tuple[str, .
         if queries.is_stale(stored):
             notes += (f"STALE: embeddings as of {stored.finished_at:%Y-%m-%d %H:%M} UTC",)
         scores = Score.objects.filter(run=stored, value__isnull=False, attribute__isnull=True).order_by("pk")
-        return [_pull_score(score, score.group_id) for score in scores], notes
+        return list(scores), notes
     if run != NEWEST:
         raise NothingToDraw(
             f"Embedding run {run} has no scores in '{study.name}' yet. Open the pull page to request them."
         )
     evaluation = cached_evaluation(study, "pull")
-    rows = [_pull_score(row, row.group_id) for row in evaluation.rows if row.value is not None]
+    rows = [row for row in evaluation.rows if row.value is not None]
     return rows, (f"{evaluation.rule}; no intervals yet: only stored scores have them",)
 
 
-def _pull_score(score: Score | ScoreRow, group: int | None) -> _PullScore:
-    assert score.value is not None  # filtered by the caller
-    ranged = Estimate(score.value, score.low, score.high)
-    return _PullScore(group, score.part, score.name, score.n, score.k, ranged)
+def _estimate(score: Score | ScoreRow) -> Estimate:
+    assert score.value is not None  # without a value it is not read
+    return Estimate(score.value, score.low, score.high)
 
 
 FIGURES = {

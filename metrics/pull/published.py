@@ -1,7 +1,5 @@
 """ViSAGe's published numbers of pull."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 

@@ -1,34 +1,26 @@
 """Metrics of stereotypical pull."""
 
-from __future__ import annotations
-
-from metrics.pull import data
-from metrics.pull.queries import comparable_runs
-from metrics.pull.scores import differences, pull
+from metrics.pull import data, queries, scores
 from metrics.score_runs.metric import BENJAMINI, OF_CONTRASTS, P_AND_Q, VISAGE, Metric, Parameter
 
-_RUN = (
-    Parameter(
-        "run",
-        "newest",
-        "id of the embedding run (`manage.py runs`), or newest: the newest finished one of the "
-        "study's image sets",
-    ),
+_RUN = Parameter(
+    "run",
+    "newest",
+    "id of the embedding run (`manage.py runs`), or newest: the newest finished one of the study's image "
+    "sets",
 )
-_COMPARED = (
-    (
-        "x",
-        "difference of x = S(d, s) − S(d, ns); n: images of both sides, groups compared, or groups. Of a "
-        "side: its x; n: its images, or groups",
-    ),
-    ("x_p", "its p"),
-    ("x_q", "its q"),
-    ("s_d_s", "difference of S(d, s); n likewise"),
-    ("s_d_s_p", "its p"),
-    ("s_d_s_q", "its q"),
-    ("s_d_ns", "difference of S(d, ns); n likewise"),
-    ("s_d_ns_p", "its p"),
-    ("s_d_ns_q", "its q"),
+_X = (
+    "difference of x = S(d, s) − S(d, ns); n: images of both sides, groups compared, or groups. Of a side: "
+    "its x; n: its images, or groups"
+)
+_COMPARED = tuple(
+    row
+    for name, meaning in (
+        ("x", _X),
+        ("s_d_s", "difference of S(d, s); n likewise"),
+        ("s_d_ns", "difference of S(d, ns); n likewise"),
+    )
+    for row in ((name, meaning), (f"{name}_p", "its p"), (f"{name}_q", "its q"))
 )
 
 METRICS: tuple[Metric, ...] = (
@@ -36,7 +28,6 @@ METRICS: tuple[Metric, ...] = (
         name="pull",
         version=2,
         title="Stereotypical pull",
-        task="",
         unit="cosine similarity, -1 to 1; 0 or 1 (pull of a group), share of groups (pull of more)",
         direction="x above 0: default images are more like stereotypical than like other described ones",
         definition=(
@@ -58,13 +49,10 @@ METRICS: tuple[Metric, ...] = (
             ("s_s_s", "S within s likewise"),
             ("s_ns_ns", "S within ns likewise"),
         ),
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§9",
         source="embeddings",
         parts="`region: ...`, for the groups of a region",
-        parameters=_RUN,
+        parameters=(_RUN,),
         caveats=(
             "Prompts are drawn (the wordings that describe people as the same attribute are one) "
             "and images within each, and for a region or the whole also groups; annotators are not drawn, "
@@ -79,7 +67,7 @@ METRICS: tuple[Metric, ...] = (
             "two-stage bootstrap over prompts and their images, for several groups over groups first; "
             "similarities within a set are moved so that their mean is the estimate"
         ),
-        compute=pull.pull_scores,
+        compute=scores.pull_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
@@ -88,7 +76,6 @@ METRICS: tuple[Metric, ...] = (
         name="pull_difference",
         version=1,
         title="Difference of two stereotypical pulls",
-        task="",
         unit="cosine similarity, -1 to 1; their difference",
         direction="x above 0: the first is pulled more towards stereotypes",
         definition=(
@@ -100,9 +87,6 @@ METRICS: tuple[Metric, ...] = (
             "of each side are given too."
         ),
         names=_COMPARED,
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§9, §10",
         reference=f"{VISAGE}; {BENJAMINI}",
         source="embeddings",
@@ -127,17 +111,16 @@ METRICS: tuple[Metric, ...] = (
             "two-stage bootstrap over prompts and their images; prompts and images on both sides "
             "are drawn once for both, of a region and the whole the groups too"
         ),
-        compute=differences.pull_difference_scores,
+        compute=scores.pull_difference_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
-        check_offered=comparable_runs.check_offered,
+        check_offered=queries.check_offered,
     ),
     Metric(
         name="pull_contrast",
         version=1,
         title="Stereotypical pull of a group or region against the others",
-        task="",
         unit="cosine similarity, -1 to 1; their difference",
         direction="x above 0: it is pulled more towards stereotypes than the others",
         definition=(
@@ -146,21 +129,18 @@ METRICS: tuple[Metric, ...] = (
             f"are two lists. {P_AND_Q}. Both sides are given too."
         ),
         names=_COMPARED,
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§9, §10",
         reference=f"{VISAGE}; {BENJAMINI}",
         source="embeddings",
         parts=OF_CONTRASTS,
-        parameters=_RUN,
+        parameters=(_RUN,),
         caveats=(
             "For a region and for the others, groups are drawn too: the interval is about groups like "
             "these, and with fewer than about ten it is too narrow; a region of one group is that group. "
             "Groups differ in how alike any two pictures of them are: compare with S within the sets."
         ),
         resampling="two-stage bootstrap over prompts and their images, for several groups over groups first",
-        compute=differences.pull_contrast_scores,
+        compute=scores.pull_contrast_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,

@@ -1,11 +1,8 @@
 """The pull explorer: the figure, the scores of each group, and its images."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -19,23 +16,20 @@ from generation.models import Run
 from metrics.comparisons import queries as compare
 from metrics.core.answers import has_simulated_answers
 from metrics.core.fingerprints import snapshot
-from metrics.core.request_parameters import parse_id
-from metrics.core.study_access import get_study_or_404
-from metrics.core.tables import default_direction, headings, url_with
-from metrics.models import RunState, ScoreRun, Variant
+from metrics.core.studies import get_study_or_404
+from metrics.core.tables import parse_id, requested_order, url_with
+from metrics.models import ScoreRun, Variant
+from metrics.pull import queries as pages
 from metrics.pull.data import embedding_runs, finished_runs
 from metrics.pull.figures import BY, POINTS, published_groups
-from metrics.pull.queries import comparable_runs as comparisons
-from metrics.pull.queries import pull as pages
-from metrics.score_runs import contrasts, queries
+from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs import services as score_runs
-from metrics.score_runs.freshness import Freshness
 from metrics.score_runs.tasks import enqueue
 
+_COMPARED = contrasts.NAMES["pull_contrast"]
 _QUERY_PARAMETERS = ("sort", "dir", "region", "by", "points", "run", "with", "number")
 
 
-@login_required
 @require_safe
 def pull(request: LoggedIn, name: str) -> HttpResponse:
     """`?group=7` shows the images of a group, `?run=12` the scores of another embedding run, `?with=13`
@@ -48,23 +42,20 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "simulated": has_simulated_answers(study),
         "makes": policies.may_make_images(request.user),
     }
-    embedded = _embedding_run(request, own, others)
-    if embedded is None:
+    if not own and not request.GET.get("run"):
         context["made"] = pages.image_set_status(study)
         return render(request, "metrics/pull/pull.html", context)
     parameters = {"run": request.GET["run"]} if request.GET.get("run") else {}
-    comparable = comparisons.comparable_runs(embedded, _visible_runs(request, study))
-    other = _comparison_run(request, comparable)
+    embedded = _chosen_run(own + others, parameters["run"]) if parameters else own[0]
+    comparable = pages.comparable_runs(embedded, pages.visible_runs(request.user, study))
+    other = _chosen_run(comparable, request.GET["with"]) if request.GET.get("with") else None
     requests = {"pull": parameters, "pull_contrast": parameters}
     if other is not None:
-        requests["pull_difference"] = comparisons.comparison_parameters(embedded, other)
+        requests["pull_difference"] = {"by": "run", "first": str(embedded.pk), "second": str(other.pk)}
     found, fresh = _scores(study, requests)
     run = found["pull"]
-    sort = request.GET.get("sort", "x")
-    if sort not in pages.COLUMNS:
-        sort = "x"
-    descending = request.GET.get("dir", default_direction(sort, pages.TEXT_COLUMNS)) == "desc"
-    page = pages.pull_page(run, embedded, sort=sort, descending=descending) if run is not None else None
+    order = requested_order(request, pages.COLUMNS, pages.TEXT_COLUMNS, default="x")
+    page = pages.pull_page(run, embedded, order) if run is not None else None
     row = _group_row(request, page)
     region = request.GET.get("region", "")
     context |= {
@@ -74,11 +65,7 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "page": page,
         "rows": [each for each in page.rows if region in {"", each.region}] if page else [],
         "region": region,
-        "sort": sort,
-        "direction": "desc" if descending else "asc",
-        "columns": headings(
-            request, pages.COLUMNS, sort=sort, descending=descending, text_columns=pages.TEXT_COLUMNS
-        ),
+        **order.context(request, pages.COLUMNS, pages.TEXT_COLUMNS),
         "names": pages.COLUMNS,
         **_figure_context(request, page, parameters),
         "kept": urlencode({key: request.GET[key] for key in _QUERY_PARAMETERS if request.GET.get(key)}),
@@ -105,36 +92,16 @@ def _runs(request: LoggedIn, study: Study) -> tuple[list[Run], list[Run]]:
     return own, list(finished_runs().exclude(pk__in=[run.pk for run in own]))
 
 
-def _visible_runs(request: LoggedIn, study: Study) -> list[Run]:
-    led = policies.studies_led_by(request.user)
-    return comparisons.visible_runs(study, led, every=policies.may_make_images(request.user))
-
-
-def _embedding_run(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | None:
-    """The run chosen in the URL, or the study's newest; None if the study has none."""
-    run_id = request.GET.get("run", "")
-    if not run_id:
-        return own[0] if own else None
-    chosen = [run for run in own + others if str(run.pk) == run_id]
-    if not chosen:
-        raise Http404("There is no such embedding run.")
-    return chosen[0]
+def _chosen_run(runs: list[Run], run_id: str) -> Run:
+    for run in runs:
+        if str(run.pk) == run_id:
+            return run
+    raise Http404("There is no such embedding run.")
 
 
 def _run_label(run: Run) -> str:
     label = gettext("run %(number)s") % {"number": run.pk}
     return f"{run.image_set.name if run.image_set else run.backend} ({label})"
-
-
-def _comparison_run(request: HttpRequest, comparable: list[Run]) -> Run | None:
-    """The run to compare with, if chosen in the URL."""
-    run_id = request.GET.get("with", "")
-    if not run_id:
-        return None
-    for run in comparable:
-        if str(run.pk) == run_id:
-            return run
-    raise Http404("There is no such embedding run to compare with.")
 
 
 def _figure_context(
@@ -159,25 +126,25 @@ def _figure_context(
 def _comparison_context(request: HttpRequest, found: Mapping[str, ScoreRun | None]) -> dict[str, object]:
     """The contrasts of groups and regions, and the comparison with another run."""
     number = request.GET.get("number", "")
-    number = number if number in comparisons.NUMBERS else comparisons.NUMBERS[0]
+    number = number if number in _COMPARED else _COMPARED[0]
     contrast_run, difference_run = found["pull_contrast"], found.get("pull_difference")
-    against = contrasts.contrasts([contrast_run], comparisons.NUMBERS) if contrast_run else []
+    against = contrasts.contrasts([contrast_run], _COMPARED) if contrast_run else []
     return {
         "contrast_run": contrast_run,
-        "contrast_columns": [pages.COLUMNS[one] for one in comparisons.NUMBERS],
+        "contrast_columns": [pages.COLUMNS[one] for one in _COMPARED],
         "against_regions": [row for row in against if row.group is None],
         "against_groups": [row for row in against if row.group is not None],
         "difference_run": difference_run,
         "compared": compare.comparison_rows(difference_run, [number]) if difference_run else [],
         "compared_columns": [(pages.COLUMNS[number], _("Difference"))],
         "number": number,
-        "numbers": [(one, pages.COLUMNS[one], url_with(request, number=one)) for one in comparisons.NUMBERS],
+        "numbers": [(one, pages.COLUMNS[one], url_with(request, number=one)) for one in _COMPARED],
     }
 
 
 def _scores(
     study: Study, requests: Mapping[str, Mapping[str, str]]
-) -> tuple[dict[str, ScoreRun | None], Freshness]:
+) -> tuple[dict[str, ScoreRun | None], freshness.Freshness]:
     """The newest scores of each metric, and the state of newly requested runs if they are stale. Checking
     this is fast, because no answers are counted."""
     with snapshot():
@@ -193,11 +160,8 @@ def _scores(
             )
             enqueue(run)
             requested.append(run)
-    return {metric: one.run for metric, one in latest.items()}, Freshness(
-        waiting=tuple(run for run in requested if run.state in {RunState.PENDING, RunState.CLAIMED}),
-        failed=tuple(run for run in requested if run.state == RunState.FAILED),
-        stale=bool(requested),
-    )
+    found = {metric: one.run for metric, one in latest.items()}
+    return found, freshness.of_runs(requested, stale=bool(requested))
 
 
 def _group_row(request: HttpRequest, page: pages.PullPage | None) -> pages.PullRow | None:

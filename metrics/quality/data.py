@@ -1,7 +1,5 @@
 """Read how each annotator worked: answers, time, checks (PROTOCOL §10). A few SQL aggregates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.db.models import Count, F, Q, QuerySet, Sum, Window

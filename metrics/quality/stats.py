@@ -1,7 +1,5 @@
 """Agreement of each annotator with the others (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,15 +1,11 @@
 """The quality page, for leads only."""
 
-from __future__ import annotations
-
 import csv
 from datetime import datetime
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -17,8 +13,7 @@ from annotation.core.csv_text import safe_cell
 from annotation.core.requests import query_without_page
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
-from metrics.core.study_size import is_large
+from metrics.core.studies import get_study_or_404, is_large
 from metrics.core.tables import default_direction, headings
 from metrics.quality.queries import annotators as pages
 from metrics.quality.queries import work
@@ -26,8 +21,6 @@ from metrics.quality.queries import work
 _TEXT_COLUMNS = frozenset({"who"})
 
 
-@login_required
-@never_cache
 @require_safe
 @vary_on_headers("HX-Request")
 def quality(request: HttpRequest, name: str) -> HttpResponse:
@@ -69,8 +62,6 @@ def _next_poll(
     return "changed" if not checked and is_large(study) else ""
 
 
-@login_required
-@never_cache
 @require_safe
 def quality_csv(request: HttpRequest, name: str) -> HttpResponse:
     """The whole table, in the order of the page."""

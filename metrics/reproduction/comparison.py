@@ -4,8 +4,6 @@ Published numbers are copied from the paper (metrics/published/, with citation),
 ones.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
 """API of metrics, score runs and scores."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,26 +14,28 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.pages import page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import queries, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS, Metric
-from metrics.score_runs.serializers.requests import (
+from metrics.score_runs.serializers import (
     METRICS_BY_PARAMETER,
+    MetricSerializer,
     RunScoresQuery,
     ScoreQuery,
     ScoreRunBody,
     ScoreRunQuery,
+    ScoreRunSerializer,
+    ScoreSerializer,
 )
-from metrics.score_runs.serializers.responses import MetricSerializer, ScoreRunSerializer, ScoreSerializer
 from metrics.score_runs.tasks import enqueue
 
-TAGS = ["scores"]
+operation = partial(extend_schema, tags=["scores"])
 ScorePageSerializer = page_serializer(ScoreSerializer)
 
 
@@ -54,24 +55,19 @@ class MetricsSerializer(serializers.Serializer[Any]):
 def metric_data(metric: Metric) -> dict[str, Any]:
     """The data of `MetricSerializer`."""
     return {
-        **{name: getattr(metric, name) for name in ("name", "version", "title", "definition", "unit")},
+        **vars(metric),
         "computed_from": registry.describe_source(metric),
-        "direction": metric.direction,
         "variants": VARIANTS,
-        "variants_note": metric.variants_note,
         "scores": [{"name": name, "meaning": meaning} for name, meaning in metric.names],
-        "parts": metric.parts,
-        "parameters": metric.parameters,
         "interval": f"95 %, {metric.resampling}" if metric.interval else None,
         "reference": f"PROTOCOL {metric.section}; {metric.reference}",
-        "caveats": metric.caveats,
     }
 
 
 class Metrics(Resource):
     """All metrics."""
 
-    @extend_schema(operation_id="metrics_list", responses=MetricsSerializer, tags=TAGS)
+    @operation(operation_id="metrics_list", responses=MetricsSerializer)
     def get(self, request: Request) -> Response:
         return Response(
             MetricsSerializer({"results": [metric_data(metric) for metric in registry.metrics()]}).data
@@ -81,7 +77,7 @@ class Metrics(Resource):
 class OneMetric(Resource):
     """One metric: formula, unit, variants, reference."""
 
-    @extend_schema(operation_id="metrics_read", responses=MetricSerializer, tags=TAGS)
+    @operation(operation_id="metrics_read", responses=MetricSerializer)
     def get(self, request: Request, metric: str) -> Response:
         try:
             found = registry.get(metric)
@@ -93,14 +89,13 @@ class OneMetric(Resource):
 class Scores(Resource):
     """The scores of a metric from its newest finished run, each with n and interval."""
 
-    @extend_schema(
+    @operation(
         operation_id="scores_list",
         parameters=[ScoreQuery],
         responses={
             200: ScoresSerializer,
             422: OpenApiResponse(description="The metric has no such parameter."),
         },
-        tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
         study = get_study_or_404(request, name)
@@ -114,30 +109,23 @@ class Scores(Resource):
         except ValueError as error:  # no such embeddings, or nothing to compare with
             raise Refused(str(error)) from error
         rows = filter_scores(latest.run, query) if latest.run is not None else Score.objects.none()
-        answer = page(request, rows, query=query, kind=ScoreQuery, row=ScoreSerializer)
-        run = ScoreRunSerializer(latest.run).data if latest.run is not None else None
-        simulated = has_simulated_answers(study)
-        answer.data = {"run": run, "stale": latest.stale, "simulated": simulated, **answer.data}
-        return answer
+        extra = {
+            "run": ScoreRunSerializer(latest.run).data if latest.run is not None else None,
+            "stale": latest.stale,
+            "simulated": has_simulated_answers(study),
+        }
+        return page(request, rows, query=query, kind=ScoreQuery, row=ScoreSerializer, extra=extra)
 
 
 class ScoreRuns(Resource):
     """Computations of scores."""
 
-    @extend_schema(
-        operation_id="score_runs_list",
-        parameters=[ScoreRunQuery],
-        responses=page_serializer(ScoreRunSerializer),
-        tags=TAGS,
-    )
+    @documents_list("score_runs_list", query=ScoreRunQuery, row=ScoreRunSerializer, tag="scores")
     def get(self, request: Request, name: str) -> Response:
-        study = get_study_or_404(request, name)
-        query = self.query(ScoreRunQuery)
-        rows = ScoreRun.objects.filter(study=study)
-        rows = rows.filter(**{each: query[each] for each in ("metric", "variant", "state") if each in query})
-        return page(request, rows, query=query, kind=ScoreRunQuery, row=ScoreRunSerializer)
+        rows = ScoreRun.objects.filter(study=get_study_or_404(request, name))
+        return filtered_page(self, rows, kind=ScoreRunQuery, row=ScoreRunSerializer)
 
-    @extend_schema(
+    @operation(
         operation_id="score_runs_create",
         description="Request scores of the present answers. The run is computed in the background: "
         "poll it until its state is done or failed.",
@@ -148,7 +136,6 @@ class ScoreRuns(Resource):
             409: OpenApiResponse(description="The run for these answers failed: retry that run."),
             422: OpenApiResponse(description="The metric has no such parameter, or there are no embeddings."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         study = get_study_or_404(request, name)
@@ -177,7 +164,7 @@ class ScoreRuns(Resource):
 class OneScoreRun(Resource):
     """A score run: its state, and everything needed to repeat it."""
 
-    @extend_schema(operation_id="score_runs_read", responses=ScoreRunSerializer, tags=TAGS)
+    @operation(operation_id="score_runs_read", responses=ScoreRunSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         return Response(ScoreRunSerializer(_run(request, name, number)).data)
 
@@ -185,12 +172,7 @@ class OneScoreRun(Resource):
 class RunScores(Resource):
     """The scores of this run, even if newer runs exist."""
 
-    @extend_schema(
-        operation_id="score_runs_scores",
-        parameters=[RunScoresQuery],
-        responses=ScorePageSerializer,
-        tags=TAGS,
-    )
+    @operation(operation_id="score_runs_scores", parameters=[RunScoresQuery], responses=ScorePageSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         run = _run(request, name, number)
         query = self.query(RunScoresQuery)
@@ -200,7 +182,7 @@ class RunScores(Resource):
 class RetryScoreRun(Resource):
     """Give a failed run three more attempts."""
 
-    @extend_schema(
+    @operation(
         operation_id="score_runs_retry",
         request=None,
         responses={
@@ -208,7 +190,6 @@ class RetryScoreRun(Resource):
             409: OpenApiResponse(description="The run has not failed."),
             422: OpenApiResponse(description="The embeddings that it needs no longer exist."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int) -> Response:
         run = _run(request, name, number)

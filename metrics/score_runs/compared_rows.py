@@ -3,31 +3,19 @@
 Shared by all metrics that compare something.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from metrics.core.stats import differences, percentiles
+from metrics.core.stats import differences
 from metrics.core.stats.checks import Bools, Floats
 from metrics.core.stats.differences import Difference
 from metrics.core.stats.percentiles import Interval
-from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
+from metrics.score_runs.rows import Group, Inputs, ScoreRow, intervals_or_none, score_row
 
 SIDES = ("side: first", "side: second")
 CONTRAST_SIDES = ("side: itself", "side: others")
-
-
-class Group(Protocol):
-    """An identity group."""
-
-    @property
-    def group_id(self) -> int: ...
-    @property
-    def group(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -103,11 +91,9 @@ def _difference(pair: ComparedEstimates, index: int) -> Difference:
 def _side_rows(
     names: Sequence[str], measured: Estimates, group: Group | None, part: str, inputs: Inputs
 ) -> list[ScoreRow]:
-    intervals: list[Interval | None] = [None] * len(names)
-    if inputs.resamples:
-        intervals = [*percentiles.percentile_intervals(measured.samples, measured.values)]
+    intervals = intervals_or_none(measured.samples if inputs.resamples else None, measured.values)
     return [
-        _row(name, value, n, interval, group, part)
+        score_row(name, value, n, interval, group=group, part=part)
         for name, value, n, interval in zip(
             names, measured.values.tolist(), measured.n, intervals, strict=True
         )
@@ -128,7 +114,9 @@ def rows_with_q(
                 (f"{name}_p", each.p, None),
                 (f"{name}_q", adjusted, None),
             ]
-        rows += [_row(label, value, n, interval, group, part) for label, value, interval in numbers]
+        rows += [
+            score_row(label, value, n, interval, group=group, part=part) for label, value, interval in numbers
+        ]
     return rows
 
 
@@ -162,17 +150,3 @@ def contrast_rows(
 
 def _mean_where(groups: Sequence[tuple[Group, str, Estimates]], which: Bools, mean: Mean) -> Estimates:
     return mean([groups[index][2] for index in np.flatnonzero(which).tolist()])
-
-
-def _row(
-    name: str, value: float, n: int, interval: Interval | None, group: Group | None, part: str
-) -> ScoreRow:
-    return ScoreRow(
-        name=name,
-        value=defined(value),
-        n=n,
-        group_id=None if group is None else group.group_id,
-        group="" if group is None else group.group,
-        part=part,
-        **bounds(interval),
-    )

@@ -1,7 +1,5 @@
 """Stored contrasts: each identity group and region against all others, with false-discovery control."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Scores of the present answers for figures, computed without a stored run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.core.cache import cache
@@ -9,8 +7,7 @@ from django.core.cache import cache
 from annotation.models import Study
 from metrics.models import Score
 from metrics.score_runs import queries, registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import Evaluation, evaluate
+from metrics.score_runs.evaluation import Evaluation, evaluate, inputs_digest
 
 _CACHE_SECONDS = 24 * 3600
 _INTERVAL = ("name", "group", "part", "low", "high")
@@ -21,10 +18,8 @@ Interval = tuple[float, float]
 def cached_evaluation(
     study: Study, metric: str, *, resamples: int = 0, parameters: Mapping[str, str] | None = None
 ) -> Evaluation:
-    """Evaluate the metric for the present answers; cached for the same answers.
-
-    Use `resamples` only for metrics of the catalogue, which does not grow with the answers.
-    """
+    """Evaluate the metric for the present answers; cached for the same answers. Use `resamples` only for
+    metrics of the catalogue, which does not grow with the answers."""
     entry = registry.get(metric)
     digest = inputs_digest(study, entry, parameters)
     key = f"evaluation:{metric}:{entry.version}:{resamples}:{digest}"
@@ -44,10 +39,7 @@ def cached_evaluation(
 
 
 def intervals(study: Study, evaluation: Evaluation) -> dict[tuple[str, int | None, str], Interval]:
-    """{(score, group, part): 95 % interval} from a stored run of the same answers, if there is one.
-
-    A figure does not wait for a bootstrap; without a run it has no intervals.
-    """
+    """{(score, group, part): 95 % interval} from a stored run of the same answers, if there is one."""
     run = queries.newest_run(study, evaluation.metric, evaluation.variant)
     if run is None or run.digest != evaluation.digest:
         return {}

@@ -1,17 +1,14 @@
-"""Compute the score rows of a metric for a study.
+"""Compute the score rows of a metric for a study; `services.py` stores them."""
 
-Nothing is stored here: the commands print the rows, `services.py` stores them.
-"""
-
-from __future__ import annotations
-
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from annotation.models import Study
-from metrics.core.fingerprints import snapshot
+from metrics.core.answers import counted_responses
+from metrics.core.fingerprints import fingerprint, snapshot
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.metric import Metric
 from metrics.score_runs.rows import Inputs, ScoreRow
 
@@ -66,6 +63,27 @@ def evaluate(
         parameters=chosen,
         rows=tuple(rows),
     )
+
+
+def inputs_digest(study: Study, metric: Metric, parameters: Mapping[str, str] | None = None) -> str:
+    """SHA-256 of the inputs of a metric: the answers, the study's rules, and what `Metric.fingerprint` adds,
+    such as the associations that pass the rule. A few aggregates, which do not read the answers."""
+    chosen = registry.parameters(metric, parameters)
+    parts: list[object] = [
+        study.pk,
+        metric.name,
+        metric.task,
+        study.stereotype_source_id,
+        study.stereotype_pool,
+        study.stereotype_threshold,
+        study.visual_rule,
+        chosen,
+        fingerprint(counted_responses(study, metric.task)),
+    ]
+    if study.visual_mean is not None:  # runs of studies without one keep the digest they were stored with
+        parts.append({"visual_mean": study.visual_mean})
+    parts += metric.fingerprint(study, chosen)
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def check_resampling(resamples: int, seed: int) -> None:

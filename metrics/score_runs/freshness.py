@@ -1,15 +1,10 @@
-"""Check whether the scores on a page are up to date.
-
-A page shows stored scores immediately. To find out whether answers have changed takes an aggregate over all
-answers, so the loaded page asks for it with htmx, polls the runs that were requested, and then reloads its
-content.
-"""
-
-from __future__ import annotations
+"""Check whether the scores on a page are up to date: slow, so the loaded page asks for it with htmx."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
+
+from django.http import HttpRequest
 
 from annotation.models import Study
 from metrics.models import RunState, ScoreRun, Variant
@@ -21,11 +16,8 @@ from metrics.score_runs.tasks import enqueue
 
 @dataclass(frozen=True)
 class Freshness:
-    """The state of a page's scores: `waiting` runs, `failed` runs, reasons why runs were `refused`, and
-    whether new scores are `ready`.
-
-    `stale`: the scores on the page are of older answers.
-    """
+    """The state of a page's scores: `waiting` and `failed` runs, reasons why runs were `refused`, whether new
+    scores are `ready`, and whether those on the page are of older answers (`stale`)."""
 
     waiting: tuple[ScoreRun, ...] = ()
     failed: tuple[ScoreRun, ...] = ()
@@ -50,6 +42,20 @@ def query_string(requests: Sequence[ScoreRequest], *, extra: Sequence[tuple[str,
     return urlencode([*plain, *extra])
 
 
+def page_context(
+    request: HttpRequest,
+    study: Study,
+    requests: Sequence[ScoreRequest],
+    *,
+    extra: Sequence[tuple[str, str]] = (),
+) -> dict[str, object]:
+    """What a page needs to check whether its scores are up to date."""
+    return {
+        "fresh": check(study, requests) if "check" in request.GET else None,
+        "freshness_query": query_string(requests, extra=extra),
+    }
+
+
 def check(study: Study, requests: Sequence[ScoreRequest]) -> Freshness:
     """Compare the stored scores with the present answers, and request the missing ones."""
     found: list[ScoreRun] = []
@@ -68,12 +74,13 @@ def check(study: Study, requests: Sequence[ScoreRequest]) -> Freshness:
         found.append(run)
         # these answers were scored before, for example if one was withdrawn and restored
         ready = ready or run.state == RunState.DONE
-    return _freshness(found, ready=ready, stale=bool(found), refused=refused)
+    return of_runs(found, ready=ready, stale=bool(found), refused=refused)
 
 
-def _freshness(
-    runs: Sequence[ScoreRun], *, ready: bool, stale: bool, refused: Sequence[str] = ()
+def of_runs(
+    runs: Sequence[ScoreRun], *, stale: bool, ready: bool = False, refused: Sequence[str] = ()
 ) -> Freshness:
+    """The state of a page for which `runs` were requested."""
     return Freshness(
         refused=tuple(refused),
         waiting=tuple(run for run in runs if run.state in {RunState.PENDING, RunState.CLAIMED}),
@@ -89,4 +96,4 @@ def check_waiting(study: Study, waiting: Sequence[str]) -> Freshness:
     runs = list(ScoreRun.objects.filter(study=study, pk__in=keys))
     # A run that no longer exists was replaced by one of the present answers.
     done = len(runs) < len(keys) or any(run.state == RunState.DONE for run in runs)
-    return _freshness(runs, ready=done, stale=True)
+    return of_runs(runs, ready=done, stale=True)

@@ -1,7 +1,5 @@
 """The type in which each room declares its metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -42,15 +40,7 @@ def _no_other_inputs(study: Study, parameters: Parameters) -> list[object]:
     return []
 
 
-def _no_input_check(study: Study, parameters: Parameters) -> None:
-    pass
-
-
-def _readable_by_all(user: User, parameters: Parameters) -> None:
-    pass
-
-
-def _offered_to_all(user: User, study: Study, parameters: Parameters) -> None:
+def _no_check(*args: object) -> None:
     pass
 
 
@@ -84,21 +74,21 @@ class Metric:
     name: str
     version: int
     title: str
-    task: str
+    task: str = ""
     unit: str
     direction: str
     definition: str
     names: tuple[tuple[str, str], ...]
-    interval: bool
-    variants_differ: bool
-    variants_note: str
+    interval: bool = True
+    variants_differ: bool = False
+    variants_note: str = "the same"
     section: str
     compute: Compute
     rule: Callable[[Study, Parameters], str]
     fingerprint: Callable[[Study, Parameters], list[object]] = _no_other_inputs
-    check_inputs: Callable[[Study, Parameters], None] = _no_input_check
-    check_offered: Callable[[User, Study, Parameters], None] = _offered_to_all
-    check_readable: Callable[[User, Parameters], None] = _readable_by_all
+    check_inputs: Callable[[Study, Parameters], None] = _no_check
+    check_offered: Callable[[User, Study, Parameters], None] = _no_check
+    check_readable: Callable[[User, Parameters], None] = _no_check
     reference: str = VISAGE
     source: str = "answers"
     parts: str = ""

@@ -1,22 +1,22 @@
 """Queries of stored scores."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
-from annotation.models import Study
+from annotation.models import IdentityGroup, Study
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.metric import Metric
 
 ScoreRequest = tuple[str, str, Mapping[str, str]]
 """A metric, its variant and its chosen parameters."""
+MAX_RUNS = 10
+"""In the history of a group's scores."""
 _MAX_FAILED = 5
 
 
@@ -28,6 +28,16 @@ class LatestRun:
     stale: bool
 
 
+@dataclass(frozen=True)
+class PastRun:
+    """The scores of a finished run. `comparable`: it has the version and rule of the newest run, so that
+    differences come from the answers only."""
+
+    run: ScoreRun
+    scores: tuple[Score | None, ...]
+    comparable: bool
+
+
 def serialize_parameters(parameters: Mapping[str, str]) -> str:
     """The JSON of `ScoreRun.parameters`: equal parameters give equal text."""
     return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
@@ -37,11 +47,8 @@ def newest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> ScoreRun | None:
     """The finished run of `metric`, at its present version, that last matched the answers: the one that a
-    page shows.
-
-    One indexed query, whatever the size of the study. It does not check whether the answers have changed,
-    which is slow for millions of them: call `is_stale` in a separate request (ADR 0005). Raises ValueError
-    for an unknown metric, variant or parameter.
+    page shows. One indexed query; call `is_stale` in a separate request (ADR 0005). Raises ValueError for an
+    unknown metric, variant or parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -49,10 +56,8 @@ def newest_run(
 
 
 def is_stale(run: ScoreRun) -> bool:
-    """Whether `run` has other inputs than the present ones, or an earlier version of its metric.
-
-    Aggregates over the study's answers: about a second for two million.
-    """
+    """Whether `run` has other inputs than the present ones, or an earlier version of its metric. Aggregates
+    over the study's answers."""
     entry = registry.get(run.metric)
     if run.version != entry.version:
         return True
@@ -62,11 +67,9 @@ def is_stale(run: ScoreRun) -> bool:
 def latest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> LatestRun:
-    """The newest finished run of `metric` at its present version, and whether it is stale. For commands and
-    requests that can wait for `is_stale`.
-
-    A run of the present inputs is preferred to a later run of others: if an answer was withdrawn and
-    restored, the older run is right again. Raises ValueError for an unknown metric, variant or parameter.
+    """The newest finished run of `metric` at its present version, and whether it is stale. A run of the
+    present inputs is preferred to a later run of others. Raises ValueError for an unknown metric, variant or
+    parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -91,15 +94,41 @@ def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, st
 
 
 def scores_by_group(run: ScoreRun) -> Mapping[int, Mapping[str, Score]]:
-    """{group id: {score name: score}} of the scores of whole groups.
-
-    One query, in the order of the groups' names.
-    """
+    """{group id: {score name: score}} of the scores of whole groups, by name of the group. One query."""
     found: dict[int, dict[str, Score]] = {}
     rows = Score.objects.filter(run=run, group__isnull=False, attribute__isnull=True, part="")
     for score in rows.select_related("group").order_by("group__name", "group_id", "name"):
         found.setdefault(score.group_id or 0, {})[score.name] = score
     return found
+
+
+def score_history(
+    study: Study, group: IdentityGroup, *, metric: str, names: Sequence[str], variant: str
+) -> list[PastRun]:
+    """The scores `names` of `group` in the latest finished runs of `metric`, newest first. Two queries."""
+    runs = list(
+        ScoreRun.objects.filter(
+            study=study, metric=metric, variant=variant, state=RunState.DONE, parameters="{}"
+        ).order_by("-finished_at", "-pk")[:MAX_RUNS]
+    )
+    found = {
+        (score.run_id, score.name): score
+        for score in Score.objects.filter(
+            run__in=[run.pk for run in runs],
+            group=group,
+            attribute__isnull=True,
+            part="",
+            name__in=list(names),
+        )
+    }
+    return [
+        PastRun(
+            run=run,
+            scores=tuple(found.get((run.pk, name)) for name in names),
+            comparable=(run.version, run.rule) == (runs[0].version, runs[0].rule),
+        )
+        for run in runs
+    ]
 
 
 def failed_runs(study: Study) -> list[ScoreRun]:

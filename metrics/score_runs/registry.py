@@ -1,7 +1,5 @@
 """The registry of metrics (DESIGN §7). docs/metrics.md is generated from it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from django.contrib.auth.models import User
@@ -14,11 +12,7 @@ _registered: dict[str, Metric] = {}
 
 
 def register(*found: Metric) -> None:
-    """Add metrics, in listing order. Raises ValueError if two metrics have the same name.
-
-    The app registers those of metrics/measures.py when Django starts, so that rooms can look up metrics that
-    are declared in a higher room.
-    """
+    """Add metrics, in listing order, when Django starts. Raises ValueError if two have the same name."""
     for metric in found:
         if _registered.setdefault(metric.name, metric) is not metric:
             raise ValueError(f"There are two metrics '{metric.name}'.")

@@ -1,13 +1,15 @@
 """Score rows, and the inputs they are computed from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Protocol, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from annotation.models import Study
-from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.checks import Floats
+from metrics.core.stats.percentiles import Interval, percentile_intervals
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,45 @@ def bounds(interval: Interval | None) -> Bounds:
         "infinite": interval.infinite,
         "undefined": interval.undefined,
     }
+
+
+class Group(Protocol):
+    """An identity group; several groups together have no id."""
+
+    @property
+    def group_id(self) -> int | None: ...
+    @property
+    def group(self) -> str: ...
+
+
+def score_row(
+    name: str,
+    value: float,
+    n: int,
+    interval: Interval | None = None,
+    *,
+    k: int | None = None,
+    group: Group | None = None,
+    part: str = "",
+) -> ScoreRow:
+    """A row of `group`, or of several groups without it. NaN becomes None."""
+    return ScoreRow(
+        name=name,
+        value=defined(value),
+        n=n,
+        k=k,
+        group_id=None if group is None else group.group_id,
+        group="" if group is None else group.group,
+        part=part,
+        **bounds(interval),
+    )
+
+
+def intervals_or_none(samples: Floats | None, estimates: ArrayLike) -> list[Interval | None]:
+    """`percentile_intervals` of `samples` (B, M); M times None if there are no samples."""
+    if samples is None or not len(samples):
+        return [None] * np.size(estimates)
+    return [*percentile_intervals(samples, estimates)]
 
 
 def defined(value: float) -> float | None:

@@ -1,7 +1,5 @@
 """Score runs: requested by a page, claimed by a worker, computed once (DESIGN §6, §7)."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping
@@ -18,8 +16,7 @@ from annotation.models import Study
 from metrics.core.fingerprints import snapshot
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import queries, registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import Evaluation, evaluate
+from metrics.score_runs.evaluation import Evaluation, evaluate, inputs_digest
 from metrics.score_runs.metric import NothingToCompute
 from metrics.score_runs.shared_resamples import sharing_resamples
 
@@ -67,10 +64,8 @@ def request(
 
 
 def retry(*, run_id: int) -> bool:
-    """Put a failed run back into the queue. Returns whether there was one.
-
-    Raises ValueError if its embeddings no longer exist.
-    """
+    """Put a failed run back into the queue. Returns whether there was one. Raises ValueError if its
+    embeddings no longer exist."""
     failed = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).select_related("study").first()
     if failed is None:
         return False
@@ -85,15 +80,7 @@ def _claim(run_id: int, now: datetime) -> ScoreRun | None:
     """Claim the run by one conditional update that also counts the attempt. A killed worker has used up an
     attempt, so a run that kills workers ends as failed and does not loop forever."""
     claimable = Q(state=RunState.PENDING) | Q(state=RunState.CLAIMED, lease_expires_at__lt=now)
-    _fail_abandoned(run_id, now)
-    claimed = ScoreRun.objects.filter(claimable, pk=run_id, attempts__lt=TRIES).update(
-        state=RunState.CLAIMED, attempts=F("attempts") + 1, lease_expires_at=now + LEASE
-    )
-    return ScoreRun.objects.select_related("study").get(pk=run_id) if claimed else None
-
-
-def _fail_abandoned(run_id: int, now: datetime) -> None:
-    """Mark a run as failed if the worker of its last attempt was killed."""
+    # a run whose last worker was killed
     ScoreRun.objects.filter(
         pk=run_id, state=RunState.CLAIMED, lease_expires_at__lt=now, attempts__gte=TRIES
     ).update(
@@ -102,16 +89,18 @@ def _fail_abandoned(run_id: int, now: datetime) -> None:
         finished_at=now,
         error=f"{TRIES} workers took it and none came back. Look for a killed worker, then retry.",
     )
+    claimed = ScoreRun.objects.filter(claimable, pk=run_id, attempts__lt=TRIES).update(
+        state=RunState.CLAIMED, attempts=F("attempts") + 1, lease_expires_at=now + LEASE
+    )
+    return ScoreRun.objects.select_related("study").get(pk=run_id) if claimed else None
 
 
 def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
-    """Claim a run, compute it and store its scores. Returns the run, or None if it could not be claimed or
-    stored.
+    """Claim a run, compute it and store its scores. Returns the run, or None if it is finished, another
+    worker has it, or the answers have changed and another run of the present answers exists.
 
-    None: it is finished, another worker has it, or the answers have changed and another run of the present
-    answers exists. A failed attempt stores the error, and the run is pending again until its third attempt;
-    if its embeddings no longer exist, it fails at once. A failed computation never raises: the row records
-    it.
+    Never raises for a failed computation: the row stores the error and is pending again until its third
+    attempt; without inputs it fails at once.
     """
     run = _claim(run_id, now or timezone.now())
     if run is None:
@@ -197,10 +186,7 @@ def _store(run: ScoreRun, result: Evaluation) -> ScoreRun | None:
 
 def compute_with_waiting(*, run_id: int) -> ScoreRun | None:
     """`compute` the run, and then all waiting runs of the study with the same seed and number of resamples:
-    the same answers are read and resampled once for all of them.
-
-    Another worker that gets a message for one of these finds it claimed or done.
-    """
+    the same answers are read and resampled once for all of them."""
     with sharing_resamples():
         run = compute(run_id=run_id)
         if run is None:
@@ -214,10 +200,7 @@ def compute_with_waiting(*, run_id: int) -> ScoreRun | None:
 
 
 def compute_pending(limit: int = 10, *, now: datetime | None = None) -> int:
-    """Compute up to `limit` waiting runs, oldest first. Returns how many finished.
-
-    Called by the embedded worker; for Celery, tasks.sweep sends the messages again.
-    """
+    """Compute up to `limit` waiting runs, oldest first, in the embedded worker. Returns how many finished."""
     moment = now or timezone.now()
     finished = 0
     with sharing_resamples():

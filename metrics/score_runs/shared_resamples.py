@@ -1,7 +1,5 @@
 """Share resamples between the metrics that a worker computes together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,11 +16,7 @@ _cache: ContextVar[dict[str, tuple[Key, object]] | None] = ContextVar("kept", de
 @contextmanager
 def sharing_resamples() -> Iterator[None]:
     """Inside this context, metrics with the same answers, seed and number of resamples draw once, and
-    agreement reuses the answers that were already read.
-
-    Reading and drawing take nearly all the time of a metric. For each kind (answers of a study, of two sides,
-    embeddings) the last draw is kept, without the responses or vectors that it came from.
-    """
+    agreement reuses the answers that were already read. The last draw of each kind is kept."""
     if _cache.get() is not None:
         yield
         return

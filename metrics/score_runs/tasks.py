@@ -1,7 +1,5 @@
 """Celery task for score runs. The message only wakes a worker; the database row decides what is done."""
 
-from __future__ import annotations
-
 from celery import shared_task
 from django.conf import settings
 from django.db import transaction

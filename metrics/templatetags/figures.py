@@ -1,7 +1,5 @@
 """Filters for the data table of a figure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import template

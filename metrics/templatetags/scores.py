@@ -1,7 +1,5 @@
 """Filters that format scores: ∞ for infinite, – for undefined."""
 
-from __future__ import annotations
-
 import math
 
 from django import template

@@ -1,12 +1,9 @@
 """Counterpart of ViSAGe's figure 6: for how many attributes annotators chose the same label."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics.core.charts.figure import BAR, INK, Figure, apply_style
-from metrics.core.charts.titles import answered_by, marked_title
+from metrics.core.charts.figure import BAR, INK, Figure, answered_by, apply_style, marked_title
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,10 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
 
     n = bars[0].n
     order = [bar.label for bar in bars]
-    top = _top(max(bar.percent if bar.high is None else bar.high for bar in bars))
+    highest = max(bar.percent if bar.high is None else bar.high for bar in bars)
+    # with room for the number of the longest bar
+    top = max(10.0, min(125.0, 1.28 * highest))
+    step = next(step for step in (2, 5, 10, 20) if top / step <= 8)
     data = [
         {
             "label": bar.label,
@@ -52,7 +52,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
             f"{field}:Q",
             title="attributes for which at least 2 annotators chose the label (%)",
             scale=alt.Scale(domain=[0, top], nice=False),
-            axis=alt.Axis(values=_ticks(top), format="d"),
+            axis=alt.Axis(values=[tick for tick in range(0, 101, step) if tick <= top], format="d"),
         )
         for field in ("percent", "low", "end")
     )
@@ -81,19 +81,12 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
         base.mark_text(align="left", baseline="middle", dx=6, color=INK, fontSize=12).encode(
             x=end, text="text:N"
         ),
-    ).properties(
-        width=440,
-        height=alt.Step(34),
-        background="white",
-        padding=14,
-        title=alt.Title(
-            "Consensus on the visual nature of attributes",
-            subtitle=f"{shown}; n = {n:,} attributes{'; lines: 95 % intervals' if ranged else ''}",
-        ),
-    )
+    ).properties(width=440, height=alt.Step(34))
+    title = "Consensus on the visual nature of attributes"
+    subtitle = f"{shown}; n = {n:,} attributes{'; lines: 95 % intervals' if ranged else ''}"
     return Figure(
         name="consensus",
-        title="Consensus on the visual nature of attributes",
+        title=title,
         alt=(
             f"Bar chart: attributes for which at least 2 annotators chose the same label, "
             f"of {n:,} attributes{' (simulated answers)' if simulated else ''}. {alt_values}."
@@ -103,20 +96,9 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
             (bar.label, bar.percent, bar.low, bar.high, bar.k, bar.n, answered_by(simulated=simulated))
             for bar in bars
         ),
-        spec=apply_style(chart),
+        spec=apply_style(chart, title, subtitle),
     )
 
 
 def _interval(bar: Bar) -> str:
     return "" if bar.low is None else f"{bar.low:.1f} to {bar.high:.1f} %"
-
-
-def _top(highest: float) -> float:
-    """The end of the axis, with room for the number of the longest bar."""
-    return max(10.0, min(125.0, 1.28 * highest))
-
-
-def _ticks(top: float) -> list[int]:
-    """Round numbers along the axis, at most 100 %."""
-    step = next(step for step in (2, 5, 10, 20) if top / step <= 8)
-    return [tick for tick in range(0, 101, step) if tick <= top]

@@ -1,7 +1,5 @@
 """Ratings of the visual nature of attributes, as arrays (PROTOCOL §2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +20,6 @@ class VisualFrame:
     row of `ratings`; `labels` (R,), the column; `annotators` (R,), a cluster each if not identified.
     """
 
-    unit_ids: tuple[int, ...]
     attribute_ids: tuple[int, ...]
     attributes: tuple[str, ...]
     ratings: Ints
@@ -49,7 +46,6 @@ def read_visual_nature(study: Study) -> VisualFrame:
     texts = dict(Attribute.objects.filter(pk__in=set(attributes)).values_list("pk", "text"))
     labels = rows[:, 6] - SCALE[0]
     return VisualFrame(
-        unit_ids=tuple(units[:, 1].tolist()),
         attribute_ids=tuple(attributes),
         attributes=tuple(texts[pk] for pk in attributes),
         ratings=passing_shares.count_labels(unit_of.ravel(), labels, shape=(len(units), len(SCALE))),

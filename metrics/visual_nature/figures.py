@@ -1,7 +1,5 @@
 """The figure of consensus on visual nature."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from annotation.core import scales

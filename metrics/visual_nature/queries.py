@@ -1,8 +1,5 @@
 """Attributes with the scores of stored runs, over all identity groups and in each of them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from django.core.paginator import Paginator
@@ -13,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.core import scales
 from annotation.models import Association, Attribute, IdentityGroup, Study, TaskKind
 from metrics.core.answers import counted_judgements, stereotypes
+from metrics.core.tables import Order
 from metrics.depiction.queries.gallery import Filters, GalleryImage, gallery_page
 from metrics.models import RunState, Score, ScoreRun, Variant
 from metrics.score_runs import queries, registry
@@ -53,9 +51,10 @@ class AttributeRow:
     def share(self) -> float | None:
         return self.k / self.n if self.n else None
 
-    def number(self, column: str) -> float | None:
-        value = getattr(self, column)
-        return None if value is None else float(value)
+    def sort_key(self, column: str) -> str | float | None:
+        """The value in one of COLUMNS; None is undefined."""
+        found: str | float | None = getattr(self, column)
+        return found
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class AttributeTable:
     runs: tuple[ScoreRun, ...]
 
 
-def attribute_table(study: Study, *, search: str, sort: str, descending: bool, page: str) -> AttributeTable:
+def attribute_table(study: Study, *, search: str, order: Order, page: str) -> AttributeTable:
     """One page of the attributes with scores in the newest runs. Five queries."""
     visual = queries.newest_run(study, "visual_nature", Variant.CORRECTED)
     likelihood = queries.newest_run(study, "likelihood", Variant.CORRECTED)
@@ -90,11 +89,17 @@ def attribute_table(study: Study, *, search: str, sort: str, descending: bool, p
                 found[pk] = replace(row, visual=value == 1, ratings=n)
             elif name == "mean_score":
                 found[pk] = replace(row, mean=value, mean_low=low, mean_high=high)
-    for pk, mean in _offensiveness(study).items():
-        if pk in found:
-            found[pk] = replace(found[pk], offensiveness=mean)
+    if study.stereotype_source_id is not None:
+        source = Association.objects.filter(
+            source=study.stereotype_source_id, offensiveness_mean__isnull=False
+        )
+        # the mean over the groups that an attribute was rated with
+        for pk, mean in source.order_by().values_list("attribute").annotate(Avg("offensiveness_mean")):
+            if pk in found:
+                found[pk] = replace(found[pk], offensiveness=mean)
     term = search.strip().casefold()
-    rows = _sorted((row for row in found.values() if term in row.text), sort=sort, descending=descending)
+    by_text = sorted((row for row in found.values() if term in row.text), key=lambda row: row.text)
+    rows = order.sorted(by_text, AttributeRow.sort_key)
     here = Paginator(rows, PER_PAGE).get_page(page)
     return AttributeTable(
         rows=tuple(here),
@@ -103,24 +108,6 @@ def attribute_table(study: Study, *, search: str, sort: str, descending: bool, p
         pages=here.paginator.num_pages,
         runs=tuple(run for run in (visual, likelihood) if run is not None),
     )
-
-
-def _sorted(rows: Iterable[AttributeRow], *, sort: str, descending: bool) -> list[AttributeRow]:
-    """Undefined values come last in both directions; ties by text."""
-    by_text = sorted(rows, key=lambda row: row.text)
-    if sort == "text":
-        return by_text[::-1] if descending else by_text
-    defined = [row for row in by_text if row.number(sort) is not None]
-    undefined = [row for row in by_text if row.number(sort) is None]
-    return sorted(defined, key=lambda row: row.number(sort) or 0.0, reverse=descending) + undefined
-
-
-def _offensiveness(study: Study) -> dict[int, float]:
-    """{attribute: mean over the groups it was rated with}, from the stereotype source. One query."""
-    if study.stereotype_source_id is None:
-        return {}
-    rated = Association.objects.filter(source=study.stereotype_source_id, offensiveness_mean__isnull=False)
-    return dict(rated.order_by().values_list("attribute").annotate(Avg("offensiveness_mean")))
 
 
 @dataclass(frozen=True)
@@ -187,15 +174,14 @@ def attribute_page(study: Study, attribute: Attribute) -> AttributePage:
 
 def _newest_runs(study: Study) -> dict[int, ScoreRun]:
     """The newest finished run of each metric: corrected, current version, default parameters."""
-    versions = {metric.name: metric.version for metric in registry.metrics()}
     usual = {
-        metric.name: queries.serialize_parameters(registry.parameters(metric))
+        metric.name: (metric.version, queries.serialize_parameters(registry.parameters(metric)))
         for metric in registry.metrics()
     }
     finished = ScoreRun.objects.filter(study=study, variant=Variant.CORRECTED, state=RunState.DONE)
     newest: dict[str, ScoreRun] = {}
     for run in finished.order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")[:_RUNS]:
-        if versions.get(run.metric) == run.version and usual[run.metric] == run.parameters:
+        if usual.get(run.metric) == (run.version, run.parameters):
             newest.setdefault(run.metric, run)
     return {run.pk: run for run in newest.values()}
 

@@ -1,9 +1,6 @@
 """Metrics of whether attributes can be seen."""
 
-from __future__ import annotations
-
-from annotation.models import Study
-from metrics.score_runs.metric import Metric, Parameters
+from metrics.score_runs.metric import Metric
 from metrics.visual_nature import scores, visual_rule
 
 _RECENTRED = (
@@ -11,14 +8,6 @@ _RECENTRED = (
     "drawn twice agrees with themselves, so the resampled shares are shifted to have the estimate as their "
     "mean."
 )
-
-
-def _visual_rule(study: Study, parameters: Parameters) -> str:
-    return visual_rule.describe(study)
-
-
-def _consensus_rule(study: Study, parameters: Parameters) -> str:
-    return "at least 2 annotators chose the same label"
 
 
 METRICS: tuple[Metric, ...] = (
@@ -38,10 +27,7 @@ METRICS: tuple[Metric, ...] = (
             ("visual", "1 if the attribute passes the study's rule; n: ratings, k: Agree or Strongly agree"),
             ("mean_score", "mean score of the attribute; n: ratings"),
         ),
-        interval=True,
         resampling="bootstrap over the annotators of the attribute",
-        variants_differ=False,
-        variants_note="the same",
         section="§2",
         caveats=(
             "The scores say whether people think that an attribute can be seen, not whether a model depicts "
@@ -52,7 +38,7 @@ METRICS: tuple[Metric, ...] = (
             "as the range of the answers. `visual` has no interval: read k of n."
         ),
         compute=scores.visual_nature_scores,
-        rule=_visual_rule,
+        rule=lambda study, parameters: visual_rule.describe(study),
     ),
     Metric(
         name="consensus",
@@ -75,10 +61,7 @@ METRICS: tuple[Metric, ...] = (
                 ("unsure", "Unsure"),
             )
         ),
-        interval=True,
         resampling="two-way cluster bootstrap over attributes and annotators",
-        variants_differ=False,
-        variants_note="the same",
         section="§2",
         caveats=(
             "Two equal labels do not make a truth. Labels are not merged: Agree and Strongly agree do not "
@@ -87,7 +70,7 @@ METRICS: tuple[Metric, ...] = (
             f"attribute: compare only studies with the same number. {_RECENTRED}"
         ),
         compute=scores.consensus_scores,
-        rule=_consensus_rule,
+        rule=lambda study, parameters: "at least 2 annotators chose the same label",
     ),
     Metric(
         name="visual_rules",
@@ -110,16 +93,13 @@ METRICS: tuple[Metric, ...] = (
             ("in_use", "1 for the rule that the study uses, else 0"),
         ),
         parts="`rule: all agree`, `rule: at least 2 agree`, `rule: mean score of at least 4` and the like",
-        interval=True,
         resampling="two-way cluster bootstrap over attributes and annotators",
-        variants_differ=False,
-        variants_note="the same",
         section="§2",
         caveats=(
             "A rule that selects more attributes is not a better rule. With more annotators per attribute, "
             f"fewer attributes pass 'all agree' and more pass 'at least k'. {_RECENTRED}"
         ),
         compute=scores.visual_rules_scores,
-        rule=_visual_rule,
+        rule=lambda study, parameters: visual_rule.describe(study),
     ),
 )

@@ -1,7 +1,5 @@
 """Scores of whether attributes can be seen (PROTOCOL §2)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
@@ -10,7 +8,7 @@ import numpy as np
 from annotation.models import Study
 from metrics.core.stats import bootstrap, means, passing_shares, percentiles
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
+from metrics.score_runs.rows import Inputs, ScoreRow, bounds, intervals_or_none, score_row
 from metrics.visual_nature import stats, visual_rule
 from metrics.visual_nature.data import VisualFrame, read_visual_nature
 
@@ -65,21 +63,15 @@ def _mean_interval(
 def consensus_scores(inputs: Inputs) -> list[ScoreRow]:
     frame = read_visual_nature(inputs.study)
     found = stats.consensus(frame.ratings, at_least=_CONSENSUS)
-    intervals: list[percentiles.Interval | None] = [None] * len(found.percent)
+    samples = None
     if inputs.resamples and found.units:
-        shares = _resampled_shares(inputs, frame, "consensus", lambda table: table >= _CONSENSUS)
-        intervals = [*percentiles.percentile_intervals(100 * shares, found.percent)]
+        samples = 100 * _resampled_shares(inputs, frame, "consensus", lambda table: table >= _CONSENSUS)
+    intervals = intervals_or_none(samples, found.percent)
     # the order of the labels in ViSAGe's figure 6
     order = (("strongly_agree", 4), ("agree", 3), ("disagree", 1), ("strongly_disagree", 0), ("unsure", 2))
     return [
-        ScoreRow(
-            name=name,
-            value=defined(found.percent[position]),
-            n=found.units,
-            k=found.attributes[position],
-            **bounds(intervals[position]),
-        )
-        for name, position in order
+        score_row(name, found.percent[each], found.units, intervals[each], k=found.attributes[each])
+        for name, each in order
     ]
 
 
@@ -97,16 +89,16 @@ def visual_rules_scores(inputs: Inputs) -> list[ScoreRow]:
     failed = np.zeros((len(attributes), len(rules)), dtype=np.int64)
     np.add.at(failed, position.ravel(), ~passes_each_rule(frame.ratings))
     n, numbers = len(attributes), (failed == 0).sum(axis=0).tolist()
-    intervals: list[percentiles.Interval | None] = [None] * len(rules)
+    samples = None
     if inputs.resamples:
-        drawn = _resampled_shares(inputs, frame, "visual rules", passes_each_rule, require_all_units=True)
-        intervals = [*percentiles.percentile_intervals(drawn, [k / n for k in numbers])]
+        samples = _resampled_shares(inputs, frame, "visual rules", passes_each_rule, require_all_units=True)
+    intervals = intervals_or_none(samples, [k / n for k in numbers])
     used = visual_rule.part_of(inputs.study)
     rows = []
     for rule, k, interval in zip(rules, numbers, intervals, strict=True):
-        rows.append(ScoreRow("selected", float(k), n, k, part=rule))
-        rows.append(ScoreRow("share", k / n, n, k, part=rule, **bounds(interval)))
-        rows.append(ScoreRow("in_use", float(rule == used), n, part=rule))
+        rows.append(score_row("selected", k, n, k=k, part=rule))
+        rows.append(score_row("share", k / n, n, interval, k=k, part=rule))
+        rows.append(score_row("in_use", rule == used, n, part=rule))
     return rows
 
 

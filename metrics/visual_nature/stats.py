@@ -1,6 +1,5 @@
-"""Which attributes are visual, and consensus about it (PROTOCOL §2)."""
-
-from __future__ import annotations
+"""Which attributes are visual, and consensus about it (PROTOCOL §2; Jha et al. 2024, ViSAGe, ACL 2024,
+figure 6, doi:10.18653/v1/2024.acl-long.667)."""
 
 from dataclasses import dataclass
 
@@ -31,23 +30,11 @@ def agree_counts(ratings: ArrayLike) -> Ints:
 
 
 def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
-    """Whether each attribute is visual: at least `at_least` annotators agreed (None: all of them).
+    """Whether each attribute is visual, shape (U,): whether `at_least` annotators agreed (None: all of them).
+    There is no majority vote unless it is requested.
 
-    Parameters
-    ----------
-    ratings : array_like of int, shape (U, 5)
-        How many annotators gave each attribute each score of SCALE. Missing ratings are not counted.
-    at_least : int, optional
-        The study's rule (PROTOCOL §2). There is no majority vote unless it is requested here.
-
-    Returns
-    -------
-    ndarray of bool, shape (U,)
-        An attribute without ratings is not visual.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
+    `ratings` (U, 5): how many annotators gave each attribute each score of SCALE. Missing ratings are not
+    counted; an attribute without ratings is not visual.
 
     Examples
     --------
@@ -98,15 +85,7 @@ def consensus(ratings: ArrayLike, *, at_least: int = 2) -> Consensus:
 
     Labels are not merged, so the shares need not add up to 100: three annotators with three different
     labels count for none. With more than three annotators an attribute can count for several labels.
-
-    Parameters
-    ----------
-    ratings : array_like of int, shape (U, 5)
-        As in `is_visual`. Attributes without ratings are not counted.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024, figure 6. doi:10.18653/v1/2024.acl-long.667
+    `ratings` (U, 5) as in `is_visual`; attributes without ratings are not counted.
 
     Examples
     --------

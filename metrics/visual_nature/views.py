@@ -1,8 +1,5 @@
 """Pages of attributes: the table, and one attribute over all groups."""
 
-from __future__ import annotations
-
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -10,8 +7,8 @@ from django.views.decorators.http import require_safe
 from annotation.core.requests import query_without_page
 from annotation.models import Attribute, Study, TaskKind
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
-from metrics.core.tables import default_direction, headings
+from metrics.core.studies import get_study_or_404
+from metrics.core.tables import requested_order
 from metrics.score_runs import freshness
 from metrics.visual_nature import queries as pages
 
@@ -19,38 +16,28 @@ _TEXT_COLUMNS = frozenset({"text"})
 _METRIC_OF_TASK = {TaskKind.VISUAL_NATURE: "visual_nature", TaskKind.DEPICTION: "likelihood"}
 
 
-@login_required
 @require_safe
 def attributes(request: HttpRequest, name: str) -> HttpResponse:
     study = get_study_or_404(request, name)
-    sort = request.GET.get("sort", "text")
-    if sort not in pages.COLUMNS:
-        sort = "text"
-    descending = request.GET.get("dir", default_direction(sort, _TEXT_COLUMNS)) == "desc"
+    order = requested_order(request, pages.COLUMNS, _TEXT_COLUMNS, default="text")
     search = request.GET.get("q", "")
-    table = pages.attribute_table(
-        study, search=search, sort=sort, descending=descending, page=request.GET.get("page", "1")
-    )
     return render(
         request,
         "metrics/visual_nature/attributes.html",
         {
             "study": study,
             "simulated": has_simulated_answers(study),
-            "page": table,
-            "search": search,
-            "sort": sort,
-            "direction": "desc" if descending else "asc",
-            "columns": headings(
-                request, pages.COLUMNS, sort=sort, descending=descending, text_columns=_TEXT_COLUMNS
+            "page": pages.attribute_table(
+                study, search=search, order=order, page=request.GET.get("page", "1")
             ),
+            "search": search,
+            **order.context(request, pages.COLUMNS, _TEXT_COLUMNS),
             "pager": query_without_page(request),
             **_fresh(request, study),
         },
     )
 
 
-@login_required
 @require_safe
 def attribute(request: HttpRequest, name: str, attribute_id: int) -> HttpResponse:
     study = get_study_or_404(request, name)
@@ -73,7 +60,4 @@ def _fresh(request: HttpRequest, study: Study) -> dict[str, object]:
     """Context for checking whether the scores on the page are up to date."""
     kinds = {task.kind for task in study.tasks.all()}
     wanted = freshness.default_requests(metric for kind, metric in _METRIC_OF_TASK.items() if kind in kinds)
-    return {
-        "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-        "freshness_query": freshness.query_string(wanted),
-    }
+    return freshness.page_context(request, study, wanted)

@@ -1,7 +1,5 @@
 """The study's rule of visual nature (PROTOCOL §2)."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from annotation.models import Study

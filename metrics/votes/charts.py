@@ -3,14 +3,12 @@
 Used for the counterparts of SeeGULL's figures of votes and offensiveness.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from metrics.core.charts.figure import COLOURS, INK, INK_SOFT, LINE_FAINT, SHAPES, Figure, apply_style
-from metrics.core.stats.offensiveness_scale import HIGHEST, LOWEST
+from metrics.core.stats.means import HIGHEST, LOWEST
 
 Unit = Literal["number", "share", "score"]
 _LANE = 15
@@ -124,11 +122,6 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
     if len(panels) > 1:
         header = alt.Header(title=None, labelFontSize=13, labelColor=INK, labelAnchor="start", labelPadding=6)
         chart = chart.facet(column=alt.Column("panel:N", sort=panels, header=header), spacing=24)
-    chart = chart.properties(
-        background="white",
-        padding=14,
-        title=alt.Title(plot.title, subtitle=list(plot.subtitle)),
-    )
     return Figure(
         name=plot.name,
         title=plot.title,
@@ -138,7 +131,7 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
             (point.row, point.panel, point.series, point.value, point.low, point.high, point.k, point.n)
             for point in points
         ),
-        spec=apply_style(chart),
+        spec=apply_style(chart, plot.title, list(plot.subtitle)),
         notes=plot.notes,
     )
 

@@ -1,7 +1,5 @@
 """Figures of votes, of offensiveness and of the visual rules (PROTOCOL §2, §3, §4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -64,52 +62,57 @@ class _Scores:
 
 
 def _thresholds(study: Study, options: Mapping[str, str]) -> Figure:
-    region = figure_options.region(options)
-    show: Unit = "share" if figure_options.choice(options, "show", SHOWN) == "share" else "number"
-    scores = _scores(study, options, "stereotypes", "prevalence", "votes")
-    categories = scores.categories(study, region)
-    name = "stereotypes" if show == "number" else "share"
-    points = []
-    for category in _ranked(scores, categories, name, pool_part(POOLS[0], THRESHOLDS[0])):
-        for pool in POOLS[:2]:
-            for threshold in THRESHOLDS:
-                row = scores.get(category, name, pool_part(pool, threshold))
-                points += _dots(row, category, f"at least {threshold} of its annotators", panel=pool)
-    return _chart(
-        points,
-        scores,
+    return _known_stereotypes(
+        study,
+        options,
+        [
+            (pool_part(pool, threshold), f"at least {threshold} of its annotators", pool)
+            for pool in POOLS[:2]
+            for threshold in THRESHOLDS
+        ],
         name="thresholds",
-        title=f"Known stereotypes by threshold{_in_title(region)}",
-        axis=f"{'associations' if show == 'number' else 'share of associations'} that are stereotypes",
-        region=region,
-        unit=show,
+        title="Known stereotypes by threshold",
+        axis="are stereotypes",
     )
 
 
 def _pools(study: Study, options: Mapping[str, str]) -> Figure:
-    region = figure_options.region(options)
-    show: Unit = "share" if figure_options.choice(options, "show", SHOWN) == "share" else "number"
     threshold = options.get("threshold", str(study.stereotype_threshold))
     if threshold not in map(str, THRESHOLDS):
         raise ValueError(f"threshold={threshold}: choose one of {', '.join(map(str, THRESHOLDS))}.")
-    scores = _scores(study, options, "stereotypes", "prevalence", "votes")
-    name = "stereotypes" if show == "number" else "share"
-    points = []
-    for category in _ranked(
-        scores, scores.categories(study, region), name, pool_part(POOLS[0], int(threshold))
-    ):
-        for pool in POOLS:
-            series = "both (overlap)" if pool == "both" else pool
-            points += _dots(scores.get(category, name, pool_part(pool, int(threshold))), category, series)
-    return _chart(
-        points,
-        scores,
+    return _known_stereotypes(
+        study,
+        options,
+        [
+            (pool_part(pool, int(threshold)), "both (overlap)" if pool == "both" else pool, "")
+            for pool in POOLS
+        ],
         name="pools",
-        title=f"Stereotypes known in the region, out of it, and to both{_in_title(region)}",
-        axis=(
-            f"{'associations' if show == 'number' else 'share of associations'} that at least {threshold} "
-            "annotators of the pool call stereotypical"
-        ),
+        title="Stereotypes known in the region, out of it, and to both",
+        axis=f"at least {threshold} annotators of the pool call stereotypical",
+    )
+
+
+def _known_stereotypes(
+    study: Study,
+    options: Mapping[str, str],
+    lanes: Sequence[tuple[str, str, str]],
+    *,
+    name: str,
+    title: str,
+    axis: str,
+) -> Figure:
+    """The number or share of stereotypes in each of `lanes`, as in `_points`."""
+    region = figure_options.region(options)
+    show: Unit = "share" if figure_options.choice(options, "show", SHOWN) == "share" else "number"
+    scores = _scores(study, options, "stereotypes", "prevalence", "votes")
+    score = "share" if show == "share" else "stereotypes"
+    return _chart(
+        _points(scores, scores.categories(study, region), score, lanes),
+        scores,
+        name=name,
+        title=f"{title}{_in_title(region)}",
+        axis=f"{'associations' if show == 'number' else 'share of associations'} that {axis}",
         region=region,
         unit=show,
     )
@@ -118,11 +121,9 @@ def _pools(study: Study, options: Mapping[str, str]) -> Figure:
 def _offensiveness_regions(study: Study, options: Mapping[str, str]) -> Figure:
     region, of = figure_options.region(options), figure_options.choice(options, "of", ASSOCIATIONS)
     scores = _scores(study, options, "attribute_offensiveness", "rated_offensiveness", "ratings")
-    name = "mean_stereotypes" if of == "stereotypes" else "mean"
-    categories = _ranked(scores, scores.categories(study, region), name)
-    points = [dot for category in categories for dot in _dots(scores.get(category, name), category, "")]
+    score = "mean_stereotypes" if of == "stereotypes" else "mean"
     return _chart(
-        points,
+        _points(scores, scores.categories(study, region), score),
         scores,
         name="offensiveness-regions",
         title=f"How offensive {of if of == 'stereotypes' else 'associations'} are{_in_title(region)}",
@@ -134,19 +135,14 @@ def _offensiveness_regions(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _offensive_groups(study: Study, options: Mapping[str, str]) -> Figure:
-    top, minimum = (
-        figure_options.number(options, name, default) for name, default in (("top", 20), ("least", 10))
-    )
+    top, minimum = figure_options.number(options, "top", 20), figure_options.number(options, "least", 10)
     scores = _scores(study, options, "attribute_offensiveness", "rated_offensiveness", "ratings")
     categories = [
         _Category(row.group, group, "", group_link(study, group))
         for (group, part, name), row in scores.rows.items()
         if group is not None and not part and name == "mean_stereotypes" and row.n >= minimum
     ]
-    chosen = _ranked(scores, categories, "mean_stereotypes")[:top]
-    points = [
-        dot for category in chosen for dot in _dots(scores.get(category, "mean_stereotypes"), category, "")
-    ]
+    points = _points(scores, categories, "mean_stereotypes")[:top]
     return _chart(
         points,
         scores,
@@ -157,7 +153,7 @@ def _offensive_groups(study: Study, options: Mapping[str, str]) -> Figure:
         unit="score",
         notes=(
             describe_stereotype_rule(study),
-            f"{len(chosen)} of {len(categories)} groups with at least {minimum} rated",
+            f"{len(points)} of {len(categories)} groups with at least {minimum} rated",
         ),
     )
 
@@ -167,9 +163,9 @@ def _visual_rules(study: Study, options: Mapping[str, str]) -> Figure:
     used = {row.part for row in evaluation.rows if row.name == "in_use" and row.value}
     points = []
     for row in evaluation.rows:
-        if row.name == "share":
+        if row.name == "share" and row.value is not None:
             rule = row.part.removeprefix("rule: ") + (" (used here)" if row.part in used else "")
-            points += _dots(row, _Category(rule, None, "", ""), "")
+            points.append(Dot(rule, "", row.value, row.n, row.k, row.low, row.high))
     if not points:
         raise NothingToDraw(f"Study '{study.name}' has no ratings of the visual nature of attributes yet.")
     scores = _Scores({}, f"{study_title(study)}; n = {points[0].n:,} attributes")
@@ -211,23 +207,24 @@ def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, 
     return _Scores(rows, subtitle, interval_note)
 
 
-def _ranked(scores: _Scores, categories: Sequence[_Category], name: str, part: str = "") -> list[_Category]:
-    """The categories that have this score, the largest first; ties by name."""
-    values = {
+def _points(
+    scores: _Scores,
+    categories: Sequence[_Category],
+    score: str,
+    lanes: Sequence[tuple[str, str, str]] = (("", "", ""),),
+) -> list[Dot]:
+    """The score of each category in `lanes`: (part, series, panel). Categories without the first are left
+    out, the one with the largest comes first; ties by name."""
+    first = {
         category: row.value or 0.0
         for category in categories
-        if (row := scores.get(category, name, part)) is not None
+        if (row := scores.get(category, score, lanes[0][0])) is not None
     }
-    return sorted(values, key=lambda category: (-values[category], category.name))
-
-
-def _dots(row: ScoreRow | None, category: _Category, series: str, *, panel: str = "") -> list[Dot]:
-    if row is None or row.value is None:
-        return []
     return [
-        Dot(
-            category.name, series, row.value, row.n, row.k, row.low, row.high, panel=panel, link=category.link
-        )
+        Dot(category.name, series, row.value, row.n, row.k, row.low, row.high, panel, category.link)
+        for category in sorted(first, key=lambda category: (-first[category], category.name))
+        for part, series, panel in lanes
+        if (row := scores.get(category, score, part)) is not None and row.value is not None
     ]
 
 

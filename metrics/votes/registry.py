@@ -1,10 +1,8 @@
 """Metrics of known stereotypes and of their offensiveness."""
 
-from __future__ import annotations
-
 from annotation.models import Study
 from metrics.score_runs.metric import SEEGULL, Metric, Parameters, stereotype_rule
-from metrics.votes.data import fingerprints
+from metrics.votes.data import own_answers, source
 from metrics.votes.scores import known_stereotypes, offensiveness
 
 _CELLS = "`pool: in-region`, `out-region` or `both` (the overlap), each with `t=1`, `2` and `3`"
@@ -43,17 +41,13 @@ METRICS: tuple[Metric, ...] = (
         name="stereotypes",
         version=1,
         title="Known stereotypes in the stereotype source",
-        task="",
         source="votes",
         unit="associations (stereotypes), share of 0 to 1 (share)",
         direction="larger: the pool knows more of the associations as stereotypes",
         definition=_THRESHOLDS,
         names=_COUNTED,
         parts=f"{_CELLS}; {_SUBSETS}",
-        interval=True,
         resampling="percentile bootstrap over associations",
-        variants_differ=False,
-        variants_note="the same",
         section="§3",
         reference=SEEGULL,
         caveats=(
@@ -65,7 +59,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=known_stereotypes.stereotypes_scores,
         rule=_threshold_rule,
-        fingerprint=fingerprints.of_votes,
+        fingerprint=source.votes_fingerprint,
     ),
     Metric(
         name="prevalence",
@@ -89,10 +83,7 @@ METRICS: tuple[Metric, ...] = (
             ("unsure", "the same for Unsure"),
         ),
         parts=f"{_CELLS}; {_SUBSETS}. For one association: `pool: in-region`, `out-region` or `neither`",
-        interval=True,
         resampling="two-way cluster bootstrap over associations and annotators",
-        variants_differ=False,
-        variants_note="the same",
         section="§3",
         reference=SEEGULL,
         caveats=(
@@ -103,13 +94,12 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=known_stereotypes.prevalence_scores,
         rule=_threshold_rule,
-        fingerprint=fingerprints.of_prevalence,
+        fingerprint=own_answers.prevalence_fingerprint,
     ),
     Metric(
         name="attribute_offensiveness",
         version=1,
         title="Offensiveness of attributes in the stereotype source",
-        task="",
         source="votes",
         unit=_SCALE,
         direction="larger: more offensive as a generalisation about a group",
@@ -122,7 +112,6 @@ METRICS: tuple[Metric, ...] = (
             ("unrated", "number of associations without ratings, left out of every mean; n: all, k: unrated"),
         ),
         parts=f"{_SUBSETS}; `mean` also for the stereotypes of {_CELLS}",
-        interval=True,
         resampling="percentile bootstrap over attributes",
         variants_differ=True,
         variants_note=(
@@ -139,7 +128,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=offensiveness.attribute_offensiveness_scores,
         rule=stereotype_rule,
-        fingerprint=fingerprints.of_source_ratings,
+        fingerprint=source.ratings_fingerprint,
     ),
     Metric(
         name="rated_offensiveness",
@@ -156,10 +145,7 @@ METRICS: tuple[Metric, ...] = (
             (name, meaning if name == "unsure" else f"{meaning}; n: ratings") for name, meaning in _MEANS
         ),
         parts=_SUBSETS,
-        interval=True,
         resampling="two-way cluster bootstrap over attributes and annotators",
-        variants_differ=False,
-        variants_note="the same",
         section="§4",
         reference=SEEGULL,
         caveats=(
@@ -169,6 +155,6 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=offensiveness.rated_offensiveness_scores,
         rule=stereotype_rule,
-        fingerprint=fingerprints.of_rated_offensiveness,
+        fingerprint=own_answers.offensiveness_fingerprint,
     ),
 )

@@ -1,8 +1,7 @@
-"""Which associations are stereotypes, for each pool and threshold (PROTOCOL §3)."""
+"""Which associations are stereotypes, for each pool and threshold (PROTOCOL §3; Jha et al. 2023, SeeGULL, ACL
+2023, doi:10.18653/v1/2023.acl-long.548)."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +15,7 @@ CELLS = tuple((pool, threshold) for pool in POOLS for threshold in THRESHOLDS)
 """Columns of every table here. 'both' is the overlap: stereotypes for both pools."""
 
 
-@dataclass(frozen=True)
-class StereotypeTable:
+class StereotypeTable(NamedTuple):
     """`passed` (N, 9): whether each association is a stereotype in each of CELLS; `counted` (N, 9): whether
     it has votes from that pool."""
 
@@ -28,16 +26,9 @@ class StereotypeTable:
 def stereotype_table(in_region: ArrayLike, out_region: ArrayLike) -> StereotypeTable:
     """Whether at least t annotators of a pool answered Stereotypical, for each pool and t of CELLS.
 
-    Parameters
-    ----------
-    in_region, out_region : array_like of int, shape (N, 3)
-        How many annotators of the pool answered Stereotypical, Non-stereotypical and Unsure for each
-        association. A row of zeros has no votes: it is not a stereotype and not counted. The overlap counts
-        associations with votes from both pools.
-
-    References
-    ----------
-    .. [1] Jha et al. (2023), SeeGULL, ACL 2023. doi:10.18653/v1/2023.acl-long.548
+    `in_region`, `out_region` (N, 3): how many annotators of the pool gave each association the answers
+    Stereotypical, Non-stereotypical and Unsure. A row of zeros has no votes: it is not a stereotype and not
+    counted. The overlap counts associations with votes from both pools.
 
     Examples
     --------
@@ -72,28 +63,17 @@ def stereotype_table(in_region: ArrayLike, out_region: ArrayLike) -> StereotypeT
 def resampled_shares(
     passed: ArrayLike, counted: ArrayLike, *, resamples: int, rng: np.random.Generator
 ) -> Floats:
-    r"""Share of the counted rows that passed, in each resample of the rows.
+    r"""Share of the counted rows that passed, in each resample of the rows [1]_, shape (resamples, M).
 
     As many rows are drawn, with replacement, as there are. The number of draws of each distinct row is
     multinomial, so the cost grows with the number of distinct rows, not with the number of rows.
 
     .. math:: s_{bm} = \frac{\sum_i w_{bi} \, passed_{im}}{\sum_i w_{bi} \, counted_{im}}
 
-    Parameters
-    ----------
-    passed, counted : array_like of bool, shape (N, M)
-        `passed` only where `counted`.
-    resamples : int
-    rng : numpy.random.Generator
+    `passed` and `counted` (N, M) are boolean, `passed` only where `counted`. NaN if a resample contains no
+    counted row. If all rows passed, or none did, every resample is the same; the interval then has no width,
+    which does not mean certainty.
 
-    Returns
-    -------
-    ndarray of float, shape (resamples, M)
-        NaN if a resample contains no counted row. If all rows passed, or none did, every resample is the
-        same; the interval then has no width, which does not mean certainty.
-
-    References
-    ----------
     .. [1] Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 5.
 
     Examples

@@ -4,7 +4,7 @@
        src, width, height,        // the image and its natural size
        alt, blurred,              // blurred: hidden until its annotator reveals it
        boxes, options,            // [{id, option, x0, y0, x1, y1}], [{id, label, number}]
-       messages,                  // translations of boxes/messages.js
+       messages,                  // the texts of box_editor() in annotation/annotate/texts.py
        extra,                     // state of the page with the boxes' undo history: see commit()
        onchange(boxes, reason),   // after every change: draw, move, resize, assign, remove, undo, redo;
                                   // may return text to announce after an undo or redo
@@ -18,10 +18,9 @@
    with handleKey(). Why no library: docs/adr/0006. */
 
 import { Board } from "./boxes/board.js";
-import { html, set } from "./boxes/dom.js";
+import { el, fill, set } from "./dom.js";
 import { Frame } from "./boxes/frame.js";
 import { press } from "./boxes/keys.js";
-import { MESSAGES, fill } from "./boxes/messages.js";
 import { Pointers } from "./boxes/pointer.js";
 import { Tools } from "./boxes/tools.js";
 
@@ -42,8 +41,8 @@ export class BoxEditor {
   #announcement = null;
   #listeners = new AbortController();
 
-  constructor(container, { messages = {}, onchange, onstatus, onhover, onreveal, ...item }) {
-    this.#messages = { ...MESSAGES, ...messages };
+  constructor(container, { messages, onchange, onstatus, onhover, onreveal, ...item }) {
+    this.#messages = messages;
     this.#handlers = { onchange, onstatus, onhover, onreveal };
     this.#build(container);
     this.load(item);
@@ -111,14 +110,6 @@ export class BoxEditor {
     this.#board.highlight(option);
   }
 
-  reveal() {
-    this.#setConcealed(false);
-  }
-
-  conceal() {
-    this.#setConcealed(true);
-  }
-
   /* Reveal the image, or blur it again; false if this image is never blurred. */
   toggleBlur() {
     if (this.#canBlur) this.#setConcealed(!this.#board.concealed);
@@ -155,10 +146,6 @@ export class BoxEditor {
     this.#announceZoom();
   }
 
-  focus() {
-    this.#board.focus();
-  }
-
   /* Handle a keydown from elsewhere in the page: letters, Delete, undo, but not arrows. True if it was used. */
   handleKey(event) {
     return this.#press(event, false);
@@ -186,20 +173,20 @@ export class BoxEditor {
     });
     this.#pointers = new Pointers(this.#board, this.#frame);
     this.#tools = new Tools(messages, (name) => this.#act(name));
-    this.#revealer = html("button", { type: "button", class: "button boxes-reveal", "aria-keyshortcuts": "I" });
+    this.#revealer = el("button", { type: "button", class: "button boxes-reveal", "aria-keyshortcuts": "I" });
     this.#revealer.textContent = messages.reveal;
-    this.#failed = html("p", { class: "boxes-failed", role: "alert", hidden: true }, messages.failed, " ");
-    const retry = html("button", { type: "button", class: "boxes-tool" }, messages.retry);
+    this.#failed = el("p", { class: "boxes-failed", role: "alert", hidden: true }, messages.failed, " ");
+    const retry = el("button", { type: "button", class: "boxes-tool" }, messages.retry);
     this.#failed.append(retry);
-    this.#status = html("p", { class: "boxes-status", role: "status" });
+    this.#status = el("p", { class: "boxes-status", role: "status" });
     this.#frame.element.append(this.#revealer, this.#failed);
-    this.element = html(
+    this.element = el(
       "div",
       { class: "boxes" },
       this.#tools.element,
       this.#frame.element,
       this.#status,
-      html("p", { class: "boxes-help", id: helpId }, messages.help),
+      el("p", { class: "boxes-help", id: helpId }, messages.help),
     );
     container.append(this.element);
     this.#listen(retry);
@@ -219,9 +206,9 @@ export class BoxEditor {
       this.#board.hover(box?.option ?? null);
     });
     on(view, "focusout", () => this.#board.hover(null));
-    on(this.#revealer, "click", () => this.reveal());
-    on(image, "error", () => this.#setFailed(true));
-    on(image, "load", () => this.#setFailed(false));
+    on(this.#revealer, "click", () => this.#setConcealed(false));
+    on(image, "error", () => (this.#failed.hidden = false));
+    on(image, "load", () => (this.#failed.hidden = true));
     on(retry, "click", () => set(image, { src: image.getAttribute("src") }));
   }
 
@@ -259,10 +246,6 @@ export class BoxEditor {
     this.#show();
   }
 
-  #setFailed(failed) {
-    this.#failed.hidden = !failed;
-  }
-
   #announceZoom() {
     this.#board.announce("zoom", { percent: Math.round(this.#frame.zoom * 100) });
   }
@@ -278,8 +261,8 @@ export class BoxEditor {
       mode: board.mode,
       canBlur: this.#canBlur && !board.concealed,
       can: {
-        undo: board.collection.canUndo || board.draft,
-        redo: board.collection.canRedo,
+        undo: board.collection.history.canUndo || board.draft,
+        redo: board.collection.history.canRedo,
         remove: board.selected !== null,
         zoomOut: this.#frame.zoom > 1,
         zoomFit: this.#frame.zoom > 1,

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from metrics.core import study_size
+from metrics.core import studies
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast
@@ -55,7 +55,7 @@ def test_numbers_that_could_not_be_updated_say_since_when_until_they_are(new_pag
 
 
 def test_a_count_and_a_check_that_failed_are_tried_again_by_themselves(new_page, study, lead, monkeypatch):
-    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
+    monkeypatch.setattr(studies, "MAX_SMALL", 2)
     page = new_page(lead)
     page.add_init_script("console.error = () => {}")
     page.clock.install()
@@ -93,7 +93,7 @@ def test_a_network_that_is_cut_is_told_and_forgotten_when_it_is_back(
 
 
 def test_how_annotators_of_a_large_study_work_appears_by_itself(new_page, study, lead, monkeypatch):
-    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
+    monkeypatch.setattr(studies, "MAX_SMALL", 2)
     page = new_page(lead)
     page.add_init_script("console.error = () => {}")
     page.clock.install()

@@ -30,9 +30,10 @@ def follow(code: str, username: str, times: str, place: str, number: str) -> Non
     meet(place, number)
     for _ in range(int(times)):
         try:
-            print("new" if invitations.accept(code=code, user=user).new else "again")
-        except invitations.Full:
-            print("full")
+            _enrolment, new = invitations.accept(code=code, user=user)
+            print("new" if new else "again")
+        except invitations.InvitationRefused as refusal:
+            print(refusal.reason)
 
 
 def count(code: str) -> None:

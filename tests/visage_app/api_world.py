@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from annotation.api import tokens
-from annotation.models import Invitation, TaskKind
+from annotation.models import Delivery, ExportJob, Invitation, TaskKind, Webhook
 from generation.recipes.recipes import CaptionRecipe
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -43,7 +43,16 @@ class World:
             for metric in ("tendency", "agreement")
         ]
         score_runs.compute_pending()
+        webhook = Webhook.objects.create(
+            study=study, url="https://hooks.example.org/", secret="x" * 9, events=["study.paused"]
+        )
+        delivery = Delivery.objects.create(webhook=webhook, event="study.paused")
+        export = ExportJob.objects.create(study=study, by=admin, format="csv")
         self.known: dict[str, str | int] = {
+            "webhooks": webhook.pk,
+            "deliveries": delivery.pk,
+            "exports": export.pk,
+            "identity-groups": image.group_id,
             "studies": study.name,
             "image-sets": run.image_set.name,
             "images": image.pk,

@@ -8,6 +8,7 @@ every one finds the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -108,6 +109,11 @@ def ask(case, role: str, world: World) -> None:
         answer = case.call(headers=world.headers(role))
         transaction.set_rollback(True)
     case.validate_response(answer, headers=world.headers(role))
+
+
+def test_every_kind_of_thing_in_an_address_is_there(world):
+    nouns = {noun for path in documented()["paths"] for noun in re.findall(r"/([a-z-]+)/\{\w+\}", path)}
+    assert nouns - set(world.known) == {"figures"}  # which the schema lists
 
 
 FULL = contract(examples=1, coverage=True)

@@ -211,24 +211,21 @@ def test_every_text_that_a_module_marks_is_in_the_catalogue():
 
 
 def test_the_words_of_the_scales_and_of_the_states_are_registered():
-    spelt = [
+    spelt = {
         text
         for scale in scales.SCALES.values()
         for label in scale
         for text in (label.name, label.explanation)
-    ]
-    assert set(extra_wordings.SCALES) == {text for text in spelt if text}
+        if text
+    }
+    folder = ROOT / "annotation"
+    assert {(None, text) for text in spelt} <= set(marked(folder / "core" / "scales.py"))
+    assert {(None, text) for text in TaskKind.labels} <= set(marked(folder / "models" / "studies.py"))
     assert [str(state) for state in extra_wordings.STUDY_STATES] == StudyStatus.labels
     assert [str(state) for state in extra_wordings.PEOPLE_STATES] == EnrolmentStatus.labels
-    assert list(extra_wordings.TASKS) == TaskKind.labels
     for language in TRANSLATED:
         known = {entry.msgid for entry in catalogue(language)}
-        assert known >= {
-            *extra_wordings.SCALES,
-            *StudyStatus.labels,
-            *EnrolmentStatus.labels,
-            *extra_wordings.TASKS,
-        }
+        assert known >= {*spelt, *StudyStatus.labels, *EnrolmentStatus.labels, *TaskKind.labels}
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from tests import factories
-from tests.test_access import EXPECTED, World, urls
+from tests.test_access import EXPECTED, OPEN_TO_ALL, World, urls
 
 pytestmark = pytest.mark.django_db
 LOGIN, PASSWORD = "/accounts/login/", "a-long-password"
@@ -217,6 +217,8 @@ def test_every_page_is_strict_and_holds_nothing_inline(client, role):
     for name in names:
         answer = client.get(world.url(name))
         strict(answer)
+        if name not in OPEN_TO_ALL:
+            assert "private" in answer.headers["Cache-Control"], name
         body = answer.getvalue().decode(errors="replace")
         if "text/html" in answer.headers.get("Content-Type", ""):
             inert(body)

@@ -1,17 +1,11 @@
-"""The backup file: a plain tar archive, written and read sequentially. Pure: no Django.
+"""The backup file, a plain tar archive (docs/backup.md, The file), written and read sequentially. No Django.
 
-    tables/NAME/000001.jsonl.gz ...   the rows of a table, in parts of some megabytes
-    media/000000001 ...               the stored files, unchanged
-    files/000001.jsonl.gz ...         path, size and SHA-256 of each of them, in the same order
-    manifest.json                     counts and checksums of all this
-    manifest.sha256                   its checksum, last: an incomplete file has none
-
-All member names are generated here; none comes from the data or is used as a path, and nothing else is
-accepted. At most the compressed bytes of one part and one row are in memory.
+All member names are generated here: none comes from the data or is used as a path, and others are refused.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import re
@@ -59,7 +53,7 @@ class Writer:
         Raises ValueError if the content has another size.
         """
         self._files += 1
-        self._write_header(f"media/{self._files:09}", size)
+        self._out.write(_header(f"media/{self._files:09}", size))
         sha256, written = hashlib.sha256(), 0
         for piece in content:
             sha256.update(piece)
@@ -67,24 +61,16 @@ class Writer:
             self._out.write(piece)
         if written != size:
             raise ValueError(f"it has {written} bytes instead of {size}")
-        self._pad(size)
+        self._out.write(bytes(-size % _BLOCK))
         return sha256.hexdigest(), size
 
     def add(self, name: str, data: bytes) -> None:
-        self._write_header(name, len(data))
-        self._out.write(data)
-        self._pad(len(data))
+        self._out.write(_header(name, len(data)) + data + bytes(-len(data) % _BLOCK))
 
     def end(self, manifest: bytes) -> None:
         self.add(MANIFEST, manifest)
         self.add(CHECKSUM, _checksum(manifest))
         self._out.write(bytes(2 * _BLOCK))
-
-    def _write_header(self, name: str, size: int) -> None:
-        self._out.write(_header(name, size))
-
-    def _pad(self, size: int) -> None:
-        self._out.write(bytes(-size % _BLOCK))
 
 
 class LinesWriter:
@@ -95,44 +81,33 @@ class LinesWriter:
         self._add = add
         self._sha256 = hashlib.sha256()
         self._rows = self._bytes = self._parts = 0
-        self._lines: list[bytes] = []
-        self._size = 0
         self._begin_part()
 
     def add(self, line: bytes) -> None:
         self._rows += 1
-        self._lines.append(line)
-        self._size += len(line)
-        if self._size >= _PIECE:
-            self._compress_lines()
-            if self._part_size >= PART:
-                self._end_part()
+        self._part_size += len(line)
+        self._sha256.update(line)
+        self._part.write(line)
+        if self._part_size >= PART:
+            self._end_part()
 
     def end(self) -> Lines:
-        self._compress_lines()
         if self._part_size:
             self._end_part()
         return Lines(rows=self._rows, bytes=self._bytes, parts=self._parts, sha256=self._sha256.hexdigest())
 
-    def _compress_lines(self) -> None:
-        piece = b"".join(self._lines)
-        self._sha256.update(piece)
-        self._bytes += len(piece)
-        self._part_size += len(piece)
-        self._compressed.append(self._compressor.compress(piece))
-        self._lines.clear()
-        self._size = 0
-
     def _begin_part(self) -> None:
         self._part_size = 0
-        self._compressed: list[bytes] = []
-        # gzip without a timestamp: the same rows give the same bytes.
-        self._compressor = zlib.compressobj(5, wbits=31)
+        self._compressed = io.BytesIO()
+        # Without a timestamp: the same rows give the same bytes.
+        part = gzip.GzipFile("", "wb", 5, self._compressed, mtime=0)
+        self._part = io.BufferedWriter(part, _PIECE)
 
     def _end_part(self) -> None:
+        self._part.close()
+        self._bytes += self._part_size
         self._parts += 1
-        self._compressed.append(self._compressor.flush())
-        self._add(f"{self._of}/{self._parts:06}.jsonl.gz", b"".join(self._compressed))
+        self._add(f"{self._of}/{self._parts:06}.jsonl.gz", self._compressed.getvalue())
         self._begin_part()
 
 
@@ -150,9 +125,8 @@ class Reader:
         self._parts: dict[str, list[_Member]] = {}
         self._first_file = self.files = self.file_bytes = 0
         manifest_members: dict[str, bytes] = {}
-        for name, member in self._members(0):
-            kind = _MEMBER.fullmatch(name)
-            assert kind is not None
+        for kind, member in self._members(0):
+            name = kind[0]
             if (manifest_members and name != CHECKSUM) or name in manifest_members:
                 raise ArchiveDamaged(f"It contains {name[:100]!r} where no backup has it.")
             if kind["of"]:
@@ -195,11 +169,11 @@ class Reader:
 
     def stored(self) -> Iterator[tuple[int, Iterator[bytes]]]:
         """The size and the content in pieces of each stored file, in order."""
-        for name, member in self._members(self._first_file):
-            if name.startswith("media/"):
+        for kind, member in self._members(self._first_file):
+            if kind["file"]:
                 yield member.size, self._pieces(member)
 
-    def _members(self, start: int) -> Iterator[tuple[str, _Member]]:
+    def _members(self, start: int) -> Iterator[tuple[re.Match[str], _Member]]:
         while True:
             raw = self._read(start, _BLOCK)
             if not any(raw):
@@ -213,11 +187,12 @@ class Reader:
                     f"It is damaged at byte {start:,}, or it is not a backup: {error}."
                 ) from error
             # Exactly as written here: no links, other owners or paths elsewhere.
-            if not _MEMBER.fullmatch(header.name) or _header(header.name, header.size) != raw:
+            kind = _MEMBER.fullmatch(header.name)
+            if kind is None or _header(header.name, header.size) != raw:
                 raise ArchiveDamaged(
                     f"It contains {header.name[:100]!r}, which no backup contains in this form."
                 )
-            yield header.name, _Member(start + _BLOCK, header.size)
+            yield kind, _Member(start + _BLOCK, header.size)
             start += _BLOCK + header.size
             if any(self._read(start, -header.size % _BLOCK)):
                 raise ArchiveDamaged(f"It is damaged at byte {start:,}.")

@@ -1,13 +1,11 @@
 """The manifest of a backup, `manifest.json`. Pure: no Django."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 FORMAT = "visage-studies backup"
 VERSION = 1
@@ -16,6 +14,7 @@ KINDS = ("integer", "text", "boolean", "float", "time", "uuid", "json", "binary"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _MAX_NUMBER = 2**63 - 1
+Kind = TypeVar("Kind")
 
 
 class NotAManifest(ValueError):
@@ -84,13 +83,13 @@ def parse(raw: bytes) -> Manifest:
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise NotAManifest("it does not belong to this program")
         if _number(data, "version") > VERSION:
-            raise NewerFormat(f"format {data['version']}, made by {_text(data, 'code')}")
+            raise NewerFormat(f"format {data['version']}, made by {_field(data, 'code', str)}")
         return Manifest(
-            made_at=_text(data, "made_at"),
-            code=_text(data, "code"),
-            database=_text(data, "database"),
-            migrations=tuple(_pair(each) for each in _list(data, "migrations")),
-            tables=_tables(_list(data, "tables")),
+            made_at=_field(data, "made_at", str),
+            code=_field(data, "code", str),
+            database=_field(data, "database", str),
+            migrations=tuple(_pair(each) for each in _field(data, "migrations", list)),
+            tables=_tables(_field(data, "tables", list)),
             files=_lines(data["files"]),
             file_bytes=_number(data, "file_bytes"),
             lost_files=_number(data, "lost_files"),
@@ -107,10 +106,10 @@ def _tables(data: list[Any]) -> tuple[Table, ...]:
 
 
 def _table(data: Any) -> Table:
-    columns = tuple(_pair(each) for each in _list(data, "columns"))
+    columns = tuple(_pair(each) for each in _field(data, "columns", list))
     names = [name for name, _ in columns]
-    key = _text(data, "key")
-    for name in (_text(data, "name"), *names):
+    key = _field(data, "key", str)
+    for name in (_field(data, "name", str), *names):
         if not _NAME.fullmatch(name):
             raise NotAManifest(f"{name[:80]!r} is not a valid name of a table or column")
     if len(set(names)) < len(names) or key not in names:
@@ -123,7 +122,7 @@ def _table(data: Any) -> Table:
 
 
 def _lines(data: Any) -> Lines:
-    sha256 = _text(data, "sha256")
+    sha256 = _field(data, "sha256", str)
     if not _SHA256.fullmatch(sha256):
         raise NotAManifest("a checksum is invalid")
     return Lines(
@@ -135,26 +134,20 @@ def _lines(data: Any) -> Lines:
 
 
 def _pair(data: Any) -> tuple[str, str]:
-    first, second = data if isinstance(data, list) and len(data) == 2 else (None, None)
-    if not isinstance(first, str) or not isinstance(second, str):
+    if not isinstance(data, list) or len(data) != 2 or not all(isinstance(each, str) for each in data):
         raise NotAManifest("a pair of strings is expected")
-    return first, second
+    return data[0], data[1]
 
 
-def _list(data: Mapping[str, Any], key: str) -> list[Any]:
-    if not isinstance(data[key], list):
-        raise NotAManifest(f"{key} is not a list")
-    return list(data[key])
-
-
-def _text(data: Mapping[str, Any], key: str) -> str:
-    if not isinstance(data[key], str):
-        raise NotAManifest(f"{key} is not a string")
-    return str(data[key])
+def _field(data: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
+    value: Kind = data[key]
+    if type(value) is not kind:
+        raise NotAManifest(f"{key} is not of type {kind.__name__}")
+    return value
 
 
 def _number(data: Mapping[str, Any], key: str) -> int:
-    value = data[key]
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_NUMBER:
+    value = _field(data, key, int)
+    if not 0 <= value <= _MAX_NUMBER:
         raise NotAManifest(f"{key} is not a whole number of at least 0")
     return value

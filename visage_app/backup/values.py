@@ -14,13 +14,12 @@ SQL's null is null. Negative zero becomes zero and the keys of JSON objects are 
 databases would not preserve them.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -151,12 +150,8 @@ def _read_real(value: Any) -> float:
 
 
 def _read_time(value: Any) -> str:
-    if type(value) is str and _TIME.fullmatch(value):
-        try:
-            datetime.fromisoformat(value)
-        except ValueError:
-            pass
-        else:
+    with suppress(ValueError):
+        if type(value) is str and _TIME.fullmatch(value) and datetime.fromisoformat(value):
             return value
     raise BadValue(f"{str(value)[:40]!r} is not a time like 2026-01-31T12:00:00.000000Z")
 
@@ -168,11 +163,9 @@ def _read_time_of_sqlite(value: Any) -> str:
 
 
 def _read_uuid(value: Any) -> str:
-    try:
+    with suppress(ValueError):
         if type(value) is str and str(UUID(value)) == value:
             return value
-    except ValueError:
-        pass
     raise BadValue(f"{str(value)[:40]!r} is not a UUID")
 
 

@@ -1,7 +1,5 @@
 """The setting CACHES from CACHE_URL: shared by all processes and machines, or one for each process."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlsplit
 

@@ -4,12 +4,9 @@ While Redis is down the cache behaves as if it were empty: pages compute their n
 limits let everybody pass. It is not tried again for some seconds, so that not every request waits for it.
 """
 
-from __future__ import annotations
-
 import logging
 import pickle
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -26,29 +23,8 @@ _UNREADABLE = (pickle.UnpicklingError, AttributeError, ImportError, TypeError, E
 log = logging.getLogger(__name__)
 
 
-class _Pause:
-    """For this process and each Redis: until when it is not asked."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._until: dict[str, float] = {}
-
-    def is_active(self, server: str) -> bool:
-        return monotonic() < self._until.get(server, 0.0)
-
-    def begin(self, server: str) -> bool:
-        """Return False if another thread has started the pause already."""
-        with self._lock:
-            if self.is_active(server):
-                return False
-            self._until[server] = monotonic() + PAUSE_SECONDS
-            return True
-
-    def end(self) -> None:
-        self._until.clear()
-
-
-pause = _Pause()
+paused_until: dict[str, float] = {}
+"""For this process: URL of a Redis -> the time until which it is not asked."""
 
 
 class _Client:
@@ -102,15 +78,13 @@ class _Client:
         return bool(self._try(False, self._redis.clear))
 
     def _try(self, default: Any, method: Callable[..., Any], *arguments: Any) -> Any:
-        if pause.is_active(self._server):
+        if monotonic() < paused_until.get(self._server, 0.0):
             return default
         try:
             return method(*arguments)
         except (RedisError, OSError) as error:
-            if pause.begin(self._server):
-                log.warning(
-                    "the cache at CACHE_URL does not answer; not used for %g s: %s", PAUSE_SECONDS, error
-                )
+            paused_until[self._server] = monotonic() + PAUSE_SECONDS
+            log.warning("the cache at CACHE_URL does not answer; not used for %g s: %s", PAUSE_SECONDS, error)
         except _UNREADABLE as error:
             log.warning("a cached value cannot be read and is ignored: %s", error)
         return default

@@ -1,7 +1,5 @@
 """The setting DATABASES from DATABASE_URL."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

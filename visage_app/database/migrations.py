@@ -1,7 +1,5 @@
 """Migrations that the database lacks."""
 
-from __future__ import annotations
-
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 

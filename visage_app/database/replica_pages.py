@@ -1,8 +1,6 @@
 """Which pages and API resources are read from the replica: scores and progress, for clients that have changed
 nothing recently."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from http import HTTPStatus

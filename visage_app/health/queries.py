@@ -1,18 +1,16 @@
 """Health of the installation: waiting jobs, workers, and what needs attention."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import django
 from celery import current_app
 from django.conf import settings
-from django.db.models import Count, F, Max, Min, Model, Q, QuerySet
+from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -65,25 +63,10 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class WorkerStatus:
-    """A worker process, from its reports. `silent`: it stopped reporting without being stopped. `used` and
-    `total`: GPU memory in bytes, None without a GPU."""
-
-    name: str
-    queue: str
-    version: str
-    started: datetime
-    seen: datetime
-    silent: bool
-    device: str
-    used: int | None
-    total: int | None
-
-
-@dataclass(frozen=True)
 class Health:
-    """Everything on the page. `broker`: whether it answers, None without one. `stuck`: queues without a
-    worker; `slow`: others whose oldest job has waited longer than QUEUE_SLOW_MINUTES."""
+    """Everything on the page. `broker`: whether it answers, None without one. `silent`: names of workers that
+    stopped reporting without being stopped. `stuck`: queues without a worker; `slow`: others whose oldest job
+    has waited longer than QUEUE_SLOW_MINUTES."""
 
     at: datetime
     storage: Storage
@@ -91,42 +74,36 @@ class Health:
     overdue: int
     broker: bool | None
     unapplied: tuple[str, ...]
-    versions: tuple[tuple[str, str], ...]
-    workers: tuple[WorkerStatus, ...]
+    versions: dict[str, str]
+    workers: tuple[Worker, ...]
+    silent: tuple[str, ...]
     last_backup: datetime | None
-    stuck: tuple[str, ...] = field(default=())
-    slow: tuple[str, ...] = field(default=())
+    stuck: tuple[str, ...]
+    slow: tuple[str, ...]
 
     @property
     def mark(self) -> str:
         """A digest that changes when the page does, at least every minute, since ages grow."""
         sizes = self.storage.free // 2**20, self.storage.database_size // 2**20, self.storage.files
         moment = self.at.replace(second=0, microsecond=0)
-        workers = [(each.name, each.silent) for each in self.workers]
-        content = (moment, sizes, self.queues, self.overdue, self.broker, self.unapplied, workers, self.slow)
+        names = [worker.name for worker in self.workers]
+        state = self.overdue, self.broker, self.unapplied, names, self.silent, self.slow
+        content = moment, sizes, self.queues, state
         return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
     @property
     def well(self) -> bool:
-        failed = any(queue.failed for queue in self.queues)
-        silent = any(worker.silent for worker in self.workers)
-        problems = (
-            self.stuck,
-            self.slow,
-            silent,
-            self.unapplied,
-            self.overdue,
-            self.storage.little_space,
-            failed,
-        )
-        return not any(problems) and self.broker is not False
+        waiting = self.stuck or self.slow or self.silent or self.overdue
+        failed = any(queue.failed for queue in self.queues) or self.broker is False
+        return not (waiting or failed or self.unapplied or self.storage.little_space)
 
 
 def health(*, now: datetime | None = None) -> Health:
     """The current health. Expensive counts are refreshed every five minutes."""
     now = now or timezone.now()
-    queues = tuple(_queues(now))
+    queues = tuple(_queues())
     stuck = tuple(queue.kind for queue in queues if queue.stuck(now))
+    known_workers = tuple(Worker.objects.order_by("queue", "-seen_at", "pk"))
     return Health(
         at=now,
         storage=storage(),
@@ -135,87 +112,58 @@ def health(*, now: datetime | None = None) -> Health:
         overdue=Slot.objects.filter(state=SlotState.LEASED, lease_expires_at__lt=now - LONG).count(),
         broker=broker_answers(),
         unapplied=unapplied_migrations(),
-        versions=_versions(),
-        workers=tuple(_workers(now)),
+        versions={
+            "Visage": code_version(),
+            "Python": platform.python_version(),
+            "Django": django.get_version(),
+        },
+        workers=known_workers,
+        silent=tuple(each.name for each in known_workers if now - each.seen_at > workers.SILENT_AFTER),
         last_backup=metric_queries.last_backup(),
         stuck=stuck,
         slow=tuple(kind for kind in queue_queries.slow(now) if kind not in stuck),
     )
 
 
-def _workers(now: datetime) -> Iterator[WorkerStatus]:
-    for worker in Worker.objects.order_by("queue", "-seen_at", "pk"):
-        yield WorkerStatus(
-            name=worker.name,
-            queue=worker.queue,
-            version=worker.version,
-            started=worker.started_at,
-            seen=worker.seen_at,
-            silent=now - worker.seen_at > workers.SILENT_AFTER,
-            device=worker.device,
-            used=worker.memory_used,
-            total=worker.memory_total,
-        )
-
-
-def _queues(now: datetime) -> Iterator[Queue]:
+def _queues() -> Iterator[Queue]:
     running = Q(run__state=RunState.RUNNING)
     yield _queue(
         "generation",
-        Job.objects.filter(running | Q(state="failed") & ~Q(run__state=RunState.CANCELLED)),
+        Job.objects.select_related("run__image_set").filter(
+            running | Q(state="failed") & ~Q(run__state=RunState.CANCELLED)
+        ),
+        lambda job: Failure(job.pk, str(job.run), job.error, job.finished_at, run=job.run_id),
         since="run__started_at",
         lease=claims.lease_length(),
-        failures=[
-            Failure(job.pk, str(job.run), job.error, job.finished_at, run=job.run_id)
-            for job in _failed(Job, "run__image_set").exclude(run__state=RunState.CANCELLED)[:FAILED_SHOWN]
-        ],
     )
     yield _queue(
         "scores",
-        ScoreRun.objects.all(),
-        since="created_at",
+        ScoreRun.objects.select_related("study"),
+        lambda run: Failure(run.pk, run.metric, run.error, run.finished_at, study=run.study.name),
         lease=score_runs.LEASE,
-        failures=[
-            Failure(run.pk, run.metric, run.error, run.finished_at, study=run.study.name)
-            for run in _failed(ScoreRun, "study")[:FAILED_SHOWN]
-        ],
     )
     yield _queue(
         "exports",
-        ExportJob.objects.all(),
-        since="created_at",
-        failures=[
-            Failure(job.pk, job.format, job.error, job.finished_at, study=job.study.name)
-            for job in _failed(ExportJob, "study")[:FAILED_SHOWN]
-        ],
+        ExportJob.objects.select_related("study"),
+        lambda job: Failure(job.pk, job.format, job.error, job.finished_at, study=job.study.name),
     )
     yield _queue(
         "deliveries",
-        Delivery.objects.filter(webhook__disabled_at__isnull=True),
-        since="created_at",
-        failures=[
-            Failure(sent.pk, sent.event, sent.error, sent.finished_at, study=sent.webhook.study.name)
-            for sent in _failed(Delivery, "webhook__study").filter(webhook__disabled_at__isnull=True)[
-                :FAILED_SHOWN
-            ]
-        ],
+        Delivery.objects.select_related("webhook__study").filter(webhook__disabled_at__isnull=True),
+        lambda sent: Failure(sent.pk, sent.event, sent.error, sent.finished_at, sent.webhook.study.name),
     )
-
-
-def _failed(model: type[Model], related: str) -> QuerySet[Any]:
-    failed: QuerySet[Any] = model._default_manager.filter(state="failed")
-    return failed.select_related(related).order_by(F("finished_at").desc(nulls_last=True), "-pk")
 
 
 def _queue(
     kind: str,
     rows: QuerySet[Any],
+    failure: Callable[[Any], Failure],
     *,
-    since: str,
-    failures: list[Failure],
+    since: str = "created_at",
     lease: timedelta = timedelta(),
 ) -> Queue:
     """`lease`: how long a claim lasts after the last sign of its worker; zero if unknown."""
+    failed = rows.filter(state="failed").order_by(F("finished_at").desc(nulls_last=True), "-pk")
     counted = rows.filter(state__in=("pending", "claimed", "failed")).order_by().values_list("state")
     number = dict(counted.annotate(number=Count("pk")))
     waiting = rows.filter(state="pending").aggregate(oldest=Min(since))
@@ -229,7 +177,7 @@ def _queue(
         failed=number.get("failed", 0),
         oldest=waiting["oldest"],
         heard=max((moment for moment in moments if moment is not None), default=None),
-        failures=tuple(failures),
+        failures=tuple(map(failure, failed[:FAILED_SHOWN])),
     )
 
 
@@ -245,11 +193,3 @@ def broker_answers() -> bool | None:
     except (OSError, OperationalError):
         return False
     return True
-
-
-def _versions() -> tuple[tuple[str, str], ...]:
-    return (
-        ("Visage", code_version()),
-        ("Python", platform.python_version()),
-        ("Django", django.get_version()),
-    )

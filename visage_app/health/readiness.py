@@ -1,7 +1,5 @@
 """Whether this process can serve requests, for `/readyz`."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -47,17 +45,11 @@ def checks() -> dict[str, str]:
         else:
             results[name] = OK
     if results["database"] == results["migrations"] == OK:
-        results["queues"] = _queues()
+        results["queues"] = OK
+        if slow := ", ".join(queues.slow(timezone.now())):
+            log.warning("jobs have waited longer than %s minutes: %s", settings.QUEUE_SLOW_MINUTES, slow)
+            results["queues"] = SLOW
     return results
-
-
-def _queues() -> str:
-    slow = queues.slow(timezone.now())
-    if slow:
-        log.warning(
-            "jobs have waited longer than %s minutes: %s", settings.QUEUE_SLOW_MINUTES, ", ".join(slow)
-        )
-    return SLOW if slow else OK
 
 
 def _database() -> None:

@@ -1,11 +1,9 @@
 """Probes for load balancers (`/healthz`, `/readyz`), and the health page for admins."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy
@@ -24,6 +22,7 @@ KINDS = {
 }
 
 
+@login_not_required
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -31,6 +30,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok"})
 
 
+@login_not_required
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
@@ -42,15 +42,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": status, "checks": results}, status=200 if ready else 503)
 
 
-@login_required
-@never_cache
 @require_safe
 def page(request: LoggedIn) -> HttpResponse:
     return render(request, "visage_app/health/health.html", _context(request))
 
 
-@login_required
-@never_cache
 @require_safe
 def live(request: LoggedIn) -> HttpResponse:
     """The part of the page that is refreshed; 204 if it still matches `?mark`."""
@@ -70,6 +66,5 @@ def _context(request: LoggedIn) -> dict[str, Any]:
         "stuck": [KINDS[kind] for kind in health.stuck],
         "slow": [KINDS[kind] for kind in health.slow],
         "slow_minutes": settings.QUEUE_SLOW_MINUTES,
-        "silent": [worker for worker in health.workers if worker.silent],
         "failing": [(KINDS[queue.kind], queue) for queue in health.queues if queue.failed],
     }

@@ -1,7 +1,5 @@
 """The IP address of a client."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.http import HttpRequest
 

@@ -1,18 +1,14 @@
-"""Enforces the second factor for accounts that must have one (SECOND_FACTOR; docs/administration.md).
+"""Every page needs a login, and some accounts a second factor (SECOND_FACTOR; docs/administration.md)."""
 
-Accounts with a second factor can only log in with it (views/login.py). An account that must have one but does
-not can only set it up.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import auth
+from django.contrib.auth import middleware
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.cache import add_never_cache_headers
+from django.utils.deprecation import MiddlewareMixin
 
 from annotation import policies
 from annotation.accounts.queries.accounts import has_second_factor
@@ -22,14 +18,28 @@ OPEN = frozenset({"second_factor", "login", "login_code", "logout", "set_languag
 """Names of the URLs that are available without it."""
 
 
-class SecondFactorMiddleware:
+class LoginRequiredMiddleware(middleware.LoginRequiredMiddleware):
+    """Only views marked `login_not_required` are open. Pages behind the login are never cached, unless their
+    view says otherwise."""
+
+    def process_view(self, request: HttpRequest, view: Any, *arguments: Any) -> HttpResponseBase | None:
+        # Open views do not read the session: probes must answer without the database.
+        return super().process_view(request, view, *arguments) if _needs_login(request) else None
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if _needs_login(request) and not response.has_header("Cache-Control"):
+            add_never_cache_headers(response)
+        return response
+
+
+def _needs_login(request: HttpRequest) -> bool:
+    """False also for the admin site, which has a login check of its own, and for URLs that do not exist."""
+    match = request.resolver_match
+    return match is not None and match.app_name != "admin" and getattr(match.func, "login_required", True)
+
+
+class SecondFactorMiddleware(MiddlewareMixin):
     """Redirects accounts that lack a required second factor to the page for setting it up."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: object, *_arguments: Any) -> HttpResponse | None:
         match = request.resolver_match

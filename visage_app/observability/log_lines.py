@@ -1,11 +1,8 @@
 """Log formatters, for people or as JSON, which leave out names and texts of people.
 
-Log records of Django, gunicorn, Celery and databases about a request or an error contain URLs (with tokens),
-values of rows and names. So a record about a request has its route instead of its path, and an error has its
-class, its place in the code and the safe part of its message (`describe_error`).
+A record about a request has its route instead of its path, which may contain a token; an error has its class,
+its place in the code and the safe part of its message (`describe_error`).
 """
-
-from __future__ import annotations
 
 import copy
 import http.client
@@ -31,27 +28,23 @@ _OWN = ("annotation", "generation", "metrics", "visage_app")
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
-class LineFormatter(logging.Formatter):
+class _SafeFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(redacted(record))
+
+    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
+        return stack(ei[1])
+
+
+class LineFormatter(_SafeFormatter):
     """2026-11-22 01:02:03,004 WARNING visage_app.health.readiness [request id] message"""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s")
 
-    def format(self, record: logging.LogRecord) -> str:
-        return super().format(redacted(record))
 
-    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
-        return stack(ei[1])
-
-
-class JsonLineFormatter(JsonFormatter):
+class JsonLineFormatter(_SafeFormatter, JsonFormatter):
     """One JSON object per line, with a fixed list of fields."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return super().format(redacted(record))
-
-    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
-        return stack(ei[1])
 
     def add_fields(
         self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]
@@ -124,7 +117,7 @@ def describe_error(error: BaseException | None) -> str:
     if isinstance(error, OSError):
         text = error.strerror or ""
     elif isinstance(error, OperationalError | InterfaceError):
-        text = (str(error).splitlines() or [""])[0]
+        text = str(error).partition("\n")[0]
     elif isinstance(error, DatabaseError):
         text = _code(error.__cause__)
     else:

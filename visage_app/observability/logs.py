@@ -1,7 +1,5 @@
 """The setting LOGGING (docs/monitoring.md)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from visage_app.environment import env_choice
@@ -23,24 +21,21 @@ def configured() -> dict[str, Any]:
     """Logging of Django, gunicorn and Celery: LOG_LEVEL and above to standard error."""
     level = env_choice("LOG_LEVEL", ("warning", "debug", "info", "error")).upper()
     log_format = env_choice("LOG_FORMAT", ("line", "json"))
-    kind = {
-        "line": "visage_app.observability.log_lines.LineFormatter",
-        "json": "visage_app.observability.log_lines.JsonLineFormatter",
-    }[log_format]
+    kind = "JsonLineFormatter" if log_format == "json" else "LineFormatter"
     console = {"handlers": ["console"], "level": level, "propagate": False}
-    minimum_levels = {name: max(level, least, key=LEVELS.index) for name, least in _QUIET.items()}
+    quiet = {name: {"level": max(level, least, key=LEVELS.index)} for name, least in _QUIET.items()}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"chosen": {"()": kind}},
+        "formatters": {"chosen": {"()": f"visage_app.observability.log_lines.{kind}"}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen"}},
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
             # gunicorn's own logger, which would use another format.
             "gunicorn.error": console,
-            # request_log.py writes the line for each request, since it knows the route.
+            # requests.py writes the line for each request, since it knows the route.
             "gunicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
-            **{name: {"level": least} for name, least in minimum_levels.items()},
+            **quiet,
         },
     }
 

@@ -1,7 +1,5 @@
 """The metrics token and error reports (docs/monitoring.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,16 +1,15 @@
 """gunicorn's configuration: `--config python:visage_app.serving.gunicorn_hooks`.
 
 Its log lines have the program's format, its processes count requests in one folder
-(observability/request_metrics.py), and a request with too long headers is refused in the API's format.
+(observability/requests.py), and a request with too long headers is refused in the API's format.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import shutil
 import socket
 import tempfile
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -20,7 +19,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from visage_app.observability import logs
 
-# Same as in observability/request_metrics.py, which cannot be imported here: prometheus_client looks for the
+# Same as in observability/requests.py, which cannot be imported here: prometheus_client looks for the
 # folder when it is imported, and at this time it does not exist yet.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 logconfig_dict = logs.configured()
@@ -48,10 +47,8 @@ class Worker(ThreadWorker):
             super().handle_error(req, client, addr, exc)
             return
         self.log.warning("A request was refused with %s: %s", status.value, exc)
-        try:
+        with suppress(OSError):  # the client may have disconnected
             write_nonblock(client, refusal(status, detail))
-        except OSError:
-            self.log.debug("The client has disconnected.")
 
 
 def refusal(status: HTTPStatus, detail: str) -> bytes:

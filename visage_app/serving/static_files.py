@@ -14,7 +14,7 @@ from django.core.files.storage import FileSystemStorage, Storage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # The files of django-htmx that pages use. It also contains htmx 4, which imports modules that are missing.
-_HTMX = ("django_htmx/htmx-2.min.js", "django_htmx/django-htmx.js")
+_HTMX = {"django_htmx/htmx-2.min.js", "django_htmx/django-htmx.js"}
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
@@ -23,11 +23,8 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
     support_js_module_import_aggregation = True
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        needed = {
-            path: where
-            for path, where in paths.items()
-            if path in _HTMX or not path.startswith("django_htmx/")
-        }
+        unused = {path for path in paths if path.startswith("django_htmx/")} - _HTMX
+        needed = {path: where for path, where in paths.items() if path not in unused}
         yield from super().post_process(needed, dry_run, **options)
 
     def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -41,9 +38,8 @@ class ChartBundle(BaseFinder):
     """js/vega.js: Vega, Vega-Lite and vega-embed in one file, with the expression interpreter that a strict
     Content-Security-Policy needs.
 
-    It is bundled from vl-convert, which also renders the figure files, so pages and files look the same and
-    no other server is needed. Created at the first use (by `collectstatic`, or by a request, which takes some
-    seconds) and stored in var/ under the version of vl-convert.
+    It comes from vl-convert, which also renders the figure files, so both look the same. Created at the first
+    use, which takes some seconds, and stored in var/ under the version of vl-convert.
     """
 
     PATH = "js/vega.js"

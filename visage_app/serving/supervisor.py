@@ -1,7 +1,5 @@
 """The web server and one embedded worker per queue as child processes of one command (DESIGN §9)."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import logging

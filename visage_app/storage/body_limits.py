@@ -1,41 +1,43 @@
-"""The size limit of form requests, checked before the body is read.
+"""Refusals of forms that are too large, or whose files could not be saved because the disk is full."""
 
-Django limits the fields of a form but not its files, and writes them to disk before the view runs, because it
-looks for the CSRF token among the fields. So anybody could fill the disk at any URL.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
+
+from annotation.images import upload_spool
 
 
-class BodyLimitMiddleware:
+class BodyLimitMiddleware(MiddlewareMixin):
     """Responds with 413 to a multipart form that is larger than its view accepts from this user: the limit of
-    form fields plus that of `accepts_files`. Must come before CsrfViewMiddleware.
+    form fields plus that of `accepts_files`.
 
-    Without a Content-Length, Django reads no body. The API takes no forms and limits its own bodies.
+    Must come before CsrfViewMiddleware: it looks for its token in the form, and Django writes the files of
+    the form to disk, so anybody could fill the disk at any URL. Without a Content-Length, Django reads no
+    body. The API takes no forms and limits its own bodies.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
         if request.content_type != "multipart/form-data" or request.path.startswith("/api/"):
             return None
         length = request.headers.get("Content-Length") or "0"
         sent = int(length) if length.isdecimal() else 0
-        fields = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        if sent <= fields:
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        if sent > limit and hasattr(view, "max_file_bytes"):
+            limit += view.max_file_bytes(request.user)
+        if sent <= limit:
             return None
-        files = view.max_file_bytes(request.user) if hasattr(view, "max_file_bytes") else 0
-        if sent <= fields + files:
+        return render(request, "413.html", {"most": limit // 1_000_000}, status=413)
+
+
+class DiskFullMiddleware(MiddlewareMixin):
+    """Responds with 507 instead of the page, which would say that no file was sent. Must come after
+    CsrfViewMiddleware, which reads the form."""
+
+    def process_view(self, request: HttpRequest, *_arguments: Any) -> HttpResponse | None:
+        if not upload_spool.ran_out_of_space(request):
             return None
-        return render(request, "413.html", {"most": (fields + files) // 1_000_000}, status=413)
+        return render(request, "507.html", status=HTTPStatus.INSUFFICIENT_STORAGE)

@@ -5,10 +5,7 @@ not know the kind of storage: FileNotFoundError for a missing object, BucketFail
 server, bucket or key.
 """
 
-from __future__ import annotations
-
 import io
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files import File
 from django.utils.deconstruct import deconstructible
+from django.utils.functional import cached_property
 from storages.backends.s3 import S3Storage
 from storages.utils import clean_name
 
@@ -32,7 +30,6 @@ _CLIENT_OPTIONS = {
     "response_checksum_validation": "when_required",
 }
 _BUFFER = 1 << 16
-_NO_SUCH_KEY = {"NoSuchKey"}
 _NOT_FOUND = {"404", "NotFound"}
 _WRONG_KEY = {"InvalidAccessKeyId", "SignatureDoesNotMatch"}
 _NOT_ALLOWED = {"403", "AccessDenied", "Forbidden"}
@@ -53,8 +50,6 @@ class Bucket(S3Storage):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.client_config = self.client_config.merge(Config(**_CLIENT_OPTIONS))
-        self._signing = threading.Lock()
-        self._signer: Any = None
 
     def get_default_settings(self) -> dict[str, Any]:
         return {**super().get_default_settings(), "public_endpoint": "", "signed_seconds": 0}
@@ -92,7 +87,7 @@ class Bucket(S3Storage):
             "Key": self._key(name),
             "ResponseCacheControl": f"private, max-age={self.signed_seconds}",
         }
-        signed: str = self._public().generate_presigned_url(
+        signed: str = self._signer.generate_presigned_url(
             "get_object", Params=wanted, ExpiresIn=self.signed_seconds
         )
         return signed
@@ -118,7 +113,10 @@ class Bucket(S3Storage):
     def _open(self, name: str, mode: str = "rb") -> File:
         if mode != "rb":
             raise ValueError("Files in a bucket can only be opened with mode rb; write them with save().")
-        return _ObjectFile(_Object(self, name))
+        stream = _Object(self, name)
+        file = File(io.BufferedReader(stream, _BUFFER), name)
+        file.size = stream.size  # Django would seek to the end and back to find it
+        return file
 
     def _save(self, name: str, content: File) -> str:
         with self.translated_errors(name):
@@ -133,23 +131,19 @@ class Bucket(S3Storage):
         key: str = self._normalize_name(clean_name(name))
         return key
 
-    def _public(self) -> Any:
+    @cached_property
+    def _signer(self) -> Any:
         """The client that signs URLs with the public host, since the host is part of the signature."""
-        with self._signing:
-            if self._signer is None:
-                session = boto3.session.Session(self.access_key, self.secret_key, self.security_token)
-                self._signer = session.client(
-                    "s3",
-                    region_name=self.region_name,
-                    endpoint_url=self.public_endpoint or self.endpoint_url,
-                    config=self.client_config,
-                )
-            return self._signer
+        session = boto3.session.Session(self.access_key, self.secret_key, self.security_token)
+        endpoint = self.public_endpoint or self.endpoint_url
+        return session.client(
+            "s3", region_name=self.region_name, endpoint_url=endpoint, config=self.client_config
+        )
 
     def _translated(self, error: ClientError, name: str) -> OSError:
-        code = str(error.response.get("Error", {}).get("Code", ""))
+        code = _code(error)
         where = f"bucket {self.bucket_name} at {self.endpoint_url}"
-        if code in _NO_SUCH_KEY or (code in _NOT_FOUND and self._bucket_exists()):
+        if code == "NoSuchKey" or (code in _NOT_FOUND and self._bucket_exists()):
             return FileNotFoundError(f"There is no {name} in {where}.")
         if code == "NoSuchBucket" or code in _NOT_FOUND:
             return BucketFailed(f"There is no {where}. Create it as a private bucket, or correct S3_BUCKET.")
@@ -170,8 +164,12 @@ class Bucket(S3Storage):
         try:
             self._client.head_bucket(Bucket=self.bucket_name)
         except ClientError as error:
-            return str(error.response.get("Error", {}).get("Code", "")) not in _NOT_FOUND
+            return _code(error) not in _NOT_FOUND
         return True
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
 
 
 class _Object(io.RawIOBase):
@@ -227,10 +225,3 @@ class _Object(io.RawIOBase):
         # IfMatch: never combine two versions of an object.
         answer = self._bucket.get(self.name, Range=f"bytes={self._position}-", IfMatch=self._version)
         self._body, self._body_position = answer["Body"], self._position
-
-
-class _ObjectFile(File):
-    def __init__(self, stream: _Object) -> None:
-        super().__init__(io.BufferedReader(stream, _BUFFER), stream.name)
-        # Django would seek to the end and back to find the size.
-        self.size = stream.size

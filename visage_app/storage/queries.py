@@ -1,12 +1,10 @@
 """Sizes of the database and the stored files."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -55,11 +53,12 @@ class Storage:
 
 def storage() -> Storage:
     """The current sizes; files are counted every five minutes."""
+    files: Files = cache.get_or_set(FILES_KEY, _count_files, _CACHE_SECONDS)  # type: ignore[assignment]
     return Storage(
         database=_database_version(),
         database_size=database_size(),
         free=disk_free(),
-        files=_counted_files(),
+        files=files,
     )
 
 
@@ -73,7 +72,9 @@ def _database_version() -> str:
 
 def disk_free() -> int:
     """Free bytes at VAR_DIR."""
-    return shutil.disk_usage(_existing(Path(settings.VAR_DIR))).free
+    folder = Path(settings.VAR_DIR)
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    return shutil.disk_usage(existing).free
 
 
 def database_size() -> int:
@@ -88,43 +89,16 @@ def database_size() -> int:
         return int(cursor.fetchone()[0])
 
 
-def _counted_files() -> Files:
-    known: Files | None = cache.get(FILES_KEY)
-    if known is None:
-        known = _files()
-        cache.set(FILES_KEY, known, _CACHE_SECONDS)
-    return known
-
-
-def _files() -> Files:
+def _count_files() -> Files:
     images = Image.objects.exclude(file="").count()
     if not isinstance(default_storage, FileSystemStorage):
         return Files(images, None, None, True, timezone.now())
     count, size, deadline = 0, 0, time.monotonic() + _WALK_SECONDS
-    for each in _file_sizes(default_storage.location):
-        if time.monotonic() > deadline:
-            return Files(images, count, size, False, timezone.now())
-        count, size = count + 1, size + each
+    for folder, _, names in os.walk(default_storage.location):
+        for name in names:
+            if time.monotonic() > deadline:
+                return Files(images, count, size, False, timezone.now())
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                size += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118 - twice as fast
+                count += 1
     return Files(images, count, size, True, timezone.now())
-
-
-def _file_sizes(folder: str | os.PathLike[str]) -> Iterator[int]:
-    """The sizes of the files below `folder`; files deleted meanwhile are ignored."""
-    try:
-        inside = os.scandir(folder)
-    except OSError:
-        return
-    with inside:
-        for entry in inside:
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _file_sizes(entry.path)
-                elif entry.is_file(follow_symlinks=False):
-                    yield entry.stat(follow_symlinks=False).st_size
-            except OSError:
-                continue
-
-
-def _existing(folder: Path) -> Path:
-    """`folder` or its nearest existing parent."""
-    return next(each for each in (folder, *folder.parents) if each.exists())

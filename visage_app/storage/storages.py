@@ -1,10 +1,4 @@
-"""The setting STORAGES: where images, finished exports and static files are stored.
-
-Images and exports are in folders below `var_dir` or, with `S3_BUCKET`, in a bucket of an S3-compatible server
-(docs/growing.md).
-"""
-
-from __future__ import annotations
+"""The setting STORAGES. With `S3_BUCKET`, images and exports are in a bucket (docs/growing.md)."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -37,13 +31,11 @@ class Buckets:
 def configured(var_dir: Path, *, static_manifest: bool) -> dict[str, dict[str, Any]]:
     """Django's STORAGES. `static_manifest`: static files with hashed names."""
     s3 = buckets()
+    hashed = "visage_app.serving.static_files.HashedFiles"
+    plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
     return {
         **(in_buckets(s3) if s3 else in_folders(var_dir)),
-        "staticfiles": {
-            "BACKEND": "visage_app.serving.static_files.HashedFiles"
-            if static_manifest
-            else "django.contrib.staticfiles.storage.StaticFilesStorage"
-        },
+        "staticfiles": {"BACKEND": hashed if static_manifest else plain},
     }
 
 
@@ -69,9 +61,10 @@ def signed_seconds() -> int:
 
 def buckets() -> Buckets | None:
     """The S3 settings from the environment; None without S3_BUCKET. Raises ImproperlyConfigured."""
-    configured_s3 = Buckets(
-        endpoint=env.str("S3_ENDPOINT", default="").strip().rstrip("/"),
-        public_endpoint=env.str("S3_PUBLIC_ENDPOINT", default="").strip().rstrip("/"),
+    endpoint = env.str("S3_ENDPOINT", default="").strip().rstrip("/")
+    s3 = Buckets(
+        endpoint=endpoint,
+        public_endpoint=env.str("S3_PUBLIC_ENDPOINT", default="").strip().rstrip("/") or endpoint,
         region=env.str("S3_REGION", default="").strip() or "us-east-1",
         images=env.str("S3_BUCKET", default="").strip(),
         exports=env.str("S3_EXPORTS_BUCKET", default="").strip(),
@@ -79,32 +72,29 @@ def buckets() -> Buckets | None:
         secret_key=env.str("S3_SECRET_KEY", default="").strip() or None,
         signed_minutes=env_int("S3_SIGNED_MINUTES", 0),
     )
-    if not configured_s3.images:
-        if configured_s3.endpoint:
+    if not s3.images:
+        if endpoint:
             raise ImproperlyConfigured(
                 "S3_ENDPOINT is set but S3_BUCKET is not. Set it to the bucket for images."
             )
         return None
-    _check_address("S3_ENDPOINT", configured_s3.endpoint)
-    if configured_s3.public_endpoint:
-        _check_address("S3_PUBLIC_ENDPOINT", configured_s3.public_endpoint)
-    if (configured_s3.access_key is None) != (configured_s3.secret_key is None):
+    _check_address("S3_ENDPOINT", endpoint)
+    _check_address("S3_PUBLIC_ENDPOINT", s3.public_endpoint)
+    if (s3.access_key is None) != (s3.secret_key is None):
         raise ImproperlyConfigured(
             "Only one of S3_ACCESS_KEY and S3_SECRET_KEY is set. Set both, or neither if the machine has a "
             "role."
         )
-    if configured_s3.signed_minutes > _MAX_SIGNED_MINUTES:
+    if s3.signed_minutes > _MAX_SIGNED_MINUTES:
         raise ImproperlyConfigured(
-            f"S3_SIGNED_MINUTES={configured_s3.signed_minutes} is too long: anyone with the URL can see "
+            f"S3_SIGNED_MINUTES={s3.signed_minutes} is too long: anyone with the URL can see "
             f"the image. Set it to at most {_MAX_SIGNED_MINUTES}, or to 0."
         )
     if find_spec("storages") is None or find_spec("boto3") is None:
         raise ImproperlyConfigured(
             "S3_BUCKET needs the libraries for S3. Install them: pip install 'visage-studies[s3]'"
         )
-    return Buckets(
-        **{**vars(configured_s3), "public_endpoint": configured_s3.public_endpoint or configured_s3.endpoint}
-    )
+    return s3
 
 
 def _check_address(name: str, address: str) -> None:

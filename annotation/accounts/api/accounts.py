@@ -1,8 +1,7 @@
 """People and their roles, for admins. Only here is a name shown next to a pseudonym."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from django.db import transaction
@@ -17,20 +16,85 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
-from annotation.accounts.serializers import (
-    PasswordLinkSerializer,
-    PersonActionSerializer,
-    PersonDetailsSerializer,
-    RolesBody,
-)
 from annotation.accounts.services import accounts
 from annotation.api.errors import Conflict, refusals
-from annotation.api.pages import list_query, page, page_serializer
-from annotation.api.resource import Resource
+from annotation.api.pages import documents_list, list_query, page
+from annotation.api.resource import Body, Resource
 from annotation.models import Annotator, EnrolmentStatus, Scope, Study
 
-TAGS = ["accounts"]
-SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), Scope.ACCOUNTS)
+
+class PersonEnrolmentSerializer(serializers.Serializer):
+    """A person's enrolment in a study."""
+
+    study = serializers.SlugField(source="enrolment.study.name")
+    status = serializers.ChoiceField(choices=EnrolmentStatus.choices, source="enrolment.status")
+    joined_at = serializers.DateTimeField(source="enrolment.joined_at")
+    answered = serializers.IntegerField(source="enrolment.answered", help_text="Units answered.")
+    held = serializers.IntegerField(help_text="Items in progress: leased and not answered yet.")
+    last_seen = serializers.DateTimeField(allow_null=True)
+
+
+class PersonAccountSerializer(serializers.Serializer):
+    """A person's account."""
+
+    username = serializers.CharField()
+    full_name = serializers.CharField(source="get_full_name")
+    email = serializers.CharField()
+    active = serializers.BooleanField(source="is_active", help_text="false: switched off.")
+    admin = serializers.BooleanField(source="is_superuser", help_text="Can do everything.")
+    has_password = serializers.BooleanField(
+        source="has_usable_password", help_text="false: they log in by a link."
+    )
+    last_login = serializers.DateTimeField(allow_null=True)
+
+
+class PersonDetailsSerializer(serializers.Serializer):
+    """An account, an annotator, or both."""
+
+    who = serializers.CharField(
+        help_text="Their key: u7 is account 7; a5 is annotator 5, who has no account."
+    )
+    account = PersonAccountSerializer(source="user", allow_null=True)
+    pseudonym = serializers.CharField(
+        source="annotator.pseudonym", allow_null=True, default=None, help_text="null: not an annotator."
+    )
+    simulated = serializers.BooleanField(source="annotator.simulated", default=False)
+    creates_studies = serializers.BooleanField(
+        source="may_create_studies",
+        help_text="Has the permission to set up studies. Admins do not need it.",
+    )
+    leads = serializers.SerializerMethodField(help_text="The studies that they lead, by name.")
+    parts = PersonEnrolmentSerializer(many=True, source="enrolments", help_text="Their enrolments.")
+    last_seen = serializers.DateTimeField(allow_null=True)
+
+    def get_leads(self, person: Person) -> list[str]:
+        return [study.name for study in person.leads]
+
+
+class RolesBody(Body):
+    """The changes. A field that is left out stays as it is."""
+
+    active = serializers.BooleanField(
+        required=False, help_text="false: logged out everywhere, tokens revoked, items in progress released."
+    )
+    admin = serializers.BooleanField(required=False, help_text="Can do everything.")
+    creates_studies = serializers.BooleanField(required=False, help_text="Can set up studies.")
+
+
+class PasswordLinkSerializer(serializers.Serializer):
+    """A password reset link."""
+
+    url = serializers.URLField(help_text="Anybody who opens it within three days can set a password, once.")
+
+
+class PersonActionSerializer(serializers.Serializer):
+    """The result of an action."""
+
+    person = PersonDetailsSerializer()
+    changed = serializers.IntegerField(help_text="How many studies or items it changed.")
+
+
+operation = partial(extend_schema, tags=["accounts"])
 _KINDS = {"account": "u", "no_account": "a"}
 
 
@@ -58,21 +122,26 @@ AccountsQuery = list_query(
     ),
 )
 REFUSED = {409: OpenApiResponse(description="Not possible; detail says why.")}
+_PERSON = {200: PersonDetailsSerializer, **REFUSED}
+_ACTION = {200: PersonActionSerializer, **REFUSED}
 
 
-class Accounts(Resource):
+class AdminResource(Resource):
+    """A resource for admins, and 404 for others."""
+
+    scopes: ClassVar = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), Scope.ACCOUNTS)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if not policies.is_admin(request.user):
+            raise Http404
+
+
+class Accounts(AdminResource):
     """Accounts, or annotators without one."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(
-        operation_id="accounts_list",
-        parameters=[AccountsQuery],
-        responses=page_serializer(PersonDetailsSerializer),
-        tags=TAGS,
-    )
+    @documents_list("accounts_list", query=AccountsQuery, row=PersonDetailsSerializer, tag="accounts")
     def get(self, request: Request) -> Response:
-        require_admin(request)
         query = self.query(AccountsQuery)
         kind = _KINDS[query["kind"]]
         filters = {key: query[key] for key in ("text", "role", "state") if key in query}
@@ -86,24 +155,17 @@ class Accounts(Resource):
         )
 
 
-class OneAccount(Resource):
+class OneAccount(AdminResource):
     """A person."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(operation_id="accounts_read", responses=PersonDetailsSerializer, tags=TAGS)
+    @operation(operation_id="accounts_read", responses=PersonDetailsSerializer)
     def get(self, request: Request, who: str) -> Response:
-        return _person_response(get_person(request, who))
+        return _person_response(who)
 
-    @extend_schema(
-        operation_id="accounts_change",
-        request=RolesBody,
-        responses={200: PersonDetailsSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_change", request=RolesBody, responses=_PERSON)
     def patch(self, request: Request, who: str) -> Response:
         """Give or remove roles, switch the account on or off: all changes or none."""
-        person = get_person(request, who)
+        user = _account(who)
         body = self.body(RolesBody)
         changes: dict[str, Callable[..., bool]] = {
             "active": accounts.set_active,
@@ -111,125 +173,78 @@ class OneAccount(Resource):
             # Last, because admins who remove their own role cannot do more.
             "admin": accounts.set_admin,
         }
-        user = _require_account(person)
         with refusals(accounts.AccountRefused), transaction.atomic():
             for name, change in changes.items():
                 if name in body:
                     change(user=user, on=body[name], by=request.user)
-        return _person_response(_reload(person))
+        return _person_response(who)
 
 
-class StudyLead(Resource):
+class StudyLead(AdminResource):
     """Whether somebody leads a study."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(
-        operation_id="accounts_lead",
-        request=None,
-        responses={200: PersonDetailsSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_lead", request=None, responses=_PERSON)
     def put(self, request: Request, who: str, name: str) -> Response:
         """Make somebody a lead of a study."""
         return self._set(request, who, name, on=True)
 
-    @extend_schema(
-        operation_id="accounts_unlead", responses={200: PersonDetailsSerializer, **REFUSED}, tags=TAGS
-    )
+    @operation(operation_id="accounts_unlead", responses=_PERSON)
     def delete(self, request: Request, who: str, name: str) -> Response:
         """Remove somebody as a lead of a study."""
         return self._set(request, who, name, on=False)
 
     def _set(self, request: Request, who: str, name: str, *, on: bool) -> Response:
-        person = get_person(request, who)
         study = get_object_or_404(Study, name=name)
         with refusals(accounts.AccountRefused):
-            accounts.set_lead(user=_require_account(person), study=study, on=on, by=request.user)
-        return _person_response(_reload(person))
+            accounts.set_lead(user=_account(who), study=study, on=on, by=request.user)
+        return _person_response(who)
 
 
-class PasswordLink(Resource):
+class PasswordLink(AdminResource):
     """A password reset link. The program sends no mail."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="accounts_password_link",
         request=None,
         responses={201: PasswordLinkSerializer, **REFUSED},
-        tags=TAGS,
     )
     def post(self, request: Request, who: str) -> Response:
         """Create a link to set a password, once. It is shown only here. The current password works until
         then."""
-        person = get_person(request, who)
         with refusals(accounts.AccountRefused):
-            uid, token = accounts.password_link(user=_require_account(person), by=request.user)
+            uid, token = accounts.password_link(user=_account(who), by=request.user)
         url = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
         return Response(PasswordLinkSerializer({"url": url}).data, status=201)
 
 
-class SecondFactor(Resource):
+class SecondFactor(AdminResource):
     """Somebody's two-factor authentication."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="accounts_remove_second_factor",
         responses={204: OpenApiResponse(description="They log in with the password alone."), **REFUSED},
-        tags=TAGS,
     )
     def delete(self, request: Request, who: str) -> Response:
         """Remove it for somebody who lost their device. They can set it up again."""
-        person = get_person(request, who)
         with refusals(accounts.AccountRefused):
-            accounts.remove_second_factor(user=_require_account(person), by=request.user)
+            accounts.remove_second_factor(user=_account(who), by=request.user)
         return Response(status=204)
 
 
-class BlockEverywhere(Resource):
+class BlockEverywhere(AdminResource):
     """Stop giving items to somebody in all studies. Items in progress go to others; their answers stay."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(
-        operation_id="accounts_block",
-        request=None,
-        responses={200: PersonActionSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_block", request=None, responses=_ACTION)
     def post(self, request: Request, who: str) -> Response:
         return _act(request, who, accounts.block_everywhere)
 
 
-class ReleaseEverywhere(Resource):
+class ReleaseEverywhere(AdminResource):
     """Return all of somebody's items in progress to the queues. Answers that still arrive are saved."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(
-        operation_id="accounts_release",
-        request=None,
-        responses={200: PersonActionSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_release", request=None, responses=_ACTION)
     def post(self, request: Request, who: str) -> Response:
         return _act(request, who, accounts.release_everywhere)
-
-
-def require_admin(request: Request) -> None:
-    """404 for anybody but an admin."""
-    if not policies.is_admin(request.user):
-        raise Http404
-
-
-def get_person(request: Request, who: str) -> Person:
-    require_admin(request)
-    found = account_queries.person(who)
-    if found is None:
-        raise Http404
-    return found
 
 
 def require_annotator(person: Person) -> Annotator:
@@ -238,24 +253,18 @@ def require_annotator(person: Person) -> Annotator:
     return person.annotator
 
 
-def _require_account(person: Person) -> Any:
-    if person.user is None:
+def _account(who: str) -> Any:
+    user = account_queries.person(who).user
+    if user is None:
         raise Conflict("They have no account.", state="no_account")
-    return person.user
+    return user
 
 
 def _act(request: Request, who: str, action: Callable[..., int]) -> Response:
-    person = get_person(request, who)
-    changed = action(annotator=require_annotator(person), by=request.user)
-    return Response(PersonActionSerializer({"person": _reload(person), "changed": changed}).data)
+    changed = action(annotator=require_annotator(account_queries.person(who)), by=request.user)
+    result = {"person": account_queries.person(who), "changed": changed}
+    return Response(PersonActionSerializer(result).data)
 
 
-def _reload(person: Person) -> Person:
-    found = account_queries.person(person.who)
-    if found is None:
-        raise Http404
-    return found
-
-
-def _person_response(person: Person) -> Response:
-    return Response(PersonDetailsSerializer(person).data)
+def _person_response(who: str) -> Response:
+    return Response(PersonDetailsSerializer(account_queries.person(who)).data)

@@ -1,19 +1,14 @@
 """Merging and erasing people, for admins. Neither can be undone."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.accounts.api.accounts import REFUSED, SCOPES, TAGS, get_person, require_annotator
+from annotation.accounts.api.accounts import REFUSED, AdminResource, operation, require_annotator
 from annotation.accounts.queries import accounts
-from annotation.accounts.services import erasure, merging, merging_plan
+from annotation.accounts.services import erasure, merging
 from annotation.api.errors import Refused, refusals
-from annotation.api.resource import Body, Query, Resource
+from annotation.api.resource import Body, Query
 from annotation.models import Annotator, EnrolmentStatus
 
 
@@ -73,66 +68,49 @@ class ErasedSerializer(serializers.Serializer):
     led = serializers.IntegerField(help_text="Studies that lose a lead.")
 
 
-class Merge(Resource):
+_MERGE = {200: MergeSerializer, **REFUSED}
+_ERASED = {200: ErasedSerializer, **REFUSED}
+
+
+class Merge(AdminResource):
     """Merge two annotators who are one person."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(
-        operation_id="accounts_merge_preview",
-        parameters=[MergeQuery],
-        responses={200: MergeSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_merge_preview", parameters=[MergeQuery], responses=_MERGE)
     def get(self, request: Request, who: str) -> Response:
         """What merging would do. Changes nothing."""
-        kept = require_annotator(get_person(request, who))
+        kept = require_annotator(accounts.person(who))
         duplicate = _annotator_by_pseudonym(self.query(MergeQuery)["duplicate"])
-        with refusals(merging_plan.MergeRefused):
-            plan = merging_plan.preview(kept=kept, duplicate=duplicate)
+        with refusals(merging.MergeRefused):
+            plan = merging.preview(kept=kept, duplicate=duplicate)
         return Response(MergeSerializer(plan).data)
 
-    @extend_schema(
-        operation_id="accounts_merge",
-        request=MergeBody,
-        responses={200: MergeSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_merge", request=MergeBody, responses=_MERGE)
     def post(self, request: Request, who: str) -> Response:
         """Merge the duplicate into this annotator, permanently. If both answered a unit, the first answer
         stays and the second becomes a surplus."""
-        kept = require_annotator(get_person(request, who))
+        kept = require_annotator(accounts.person(who))
         duplicate = _annotator_by_pseudonym(self.body(MergeBody)["duplicate"])
-        with refusals(merging_plan.MergeRefused):
+        with refusals(merging.MergeRefused):
             plan = merging.merge(kept=kept, duplicate=duplicate, by=request.user)
         return Response(MergeSerializer(plan).data)
 
 
-class Erasure(Resource):
+class Erasure(AdminResource):
     """Erase a person: their answers and everything that identifies them."""
 
-    scopes: ClassVar = SCOPES
-
-    @extend_schema(
-        operation_id="accounts_erase_preview", responses={200: ErasedSerializer, **REFUSED}, tags=TAGS
-    )
+    @operation(operation_id="accounts_erase_preview", responses=_ERASED)
     def get(self, request: Request, who: str) -> Response:
         """What erasing would delete. Changes nothing."""
-        person = get_person(request, who)
+        person = accounts.person(who)
         with refusals(erasure.ErasureRefused):
             preview = erasure.preview(annotator=person.annotator, user=person.user)
         return Response(ErasedSerializer(preview).data)
 
-    @extend_schema(
-        operation_id="accounts_erase",
-        request=None,
-        responses={200: ErasedSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_erase", request=None, responses=_ERASED)
     def post(self, request: Request, who: str) -> Response:
         """Erase the person permanently. An audit record with numbers but no name stays. Earlier exports,
         releases and backups are not changed."""
-        person = get_person(request, who)
+        person = accounts.person(who)
         with refusals(erasure.ErasureRefused):
             erased = erasure.erase(annotator=person.annotator, user=person.user, by=request.user)
         return Response(ErasedSerializer(erased).data)

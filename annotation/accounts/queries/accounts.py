@@ -1,40 +1,28 @@
-"""People as admins see them: accounts, and annotators without one (DESIGN §11).
+"""People as admins see them: accounts, and annotators without one (DESIGN §11). Only here is a name shown
+next to a pseudonym. A platform id can be searched for, but is never shown."""
 
-Only here is a name shown next to a pseudonym. A platform id can be searched for, but is never shown. The
-number of queries does not depend on the number of rows.
-"""
-
-from __future__ import annotations
-
-from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import CharField, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Value
+from django.http import Http404
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from annotation.assignment.constants import LEFT_STATUSES
 from annotation.models import (
     Annotator,
     Enrolment,
     EnrolmentStatus,
-    Response,
-    Skip,
-    Slot,
-    SlotState,
     Study,
 )
-from annotation.participation.constants import LEFT_STATUSES
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
+from annotation.participation.queries.people import activity
 
 PER_PAGE = 50
 ROLES = ("admin", "set_up", "lead", "annotator", "none")
-STATES = ("off", "no_account", *EnrolmentStatus.values)
 
 
 @dataclass(frozen=True)
@@ -85,11 +73,9 @@ class Person:
 def people(
     *, text: str = "", role: str = "", state: str = "", page: str | int | None = 1
 ) -> tuple[Page[dict[str, Any]], list[Person]]:
-    """A page of accounts and annotators without one, newest first.
-
-    `text` is searched for in names, e-mail addresses and pseudonyms; a platform id must match completely.
-    `role` is one of ROLES and `state` one of STATES; other values are ignored.
-    """
+    """A page of accounts and annotators without one, newest first. `text` is searched for in names, e-mail
+    addresses and pseudonyms; a platform id must match completely. `role` is one of ROLES and `state` *off*,
+    *no_account* or an EnrolmentStatus; other values are ignored."""
     accounts = _keys(_accounts(text, role, state), "u", "date_joined")
     annotators = _keys(_annotators_without_account(text, role, state), "a", "created_at")
     both = accounts.union(annotators, all=True).order_by("-joined", "kind", "-number")
@@ -97,19 +83,15 @@ def people(
     return found, _load_persons([(row["kind"], row["number"]) for row in found.object_list])
 
 
-def person(who: str) -> Person | None:
-    """The person with the key `who`, or None. An annotator with an account is found only by the account, so
-    that everybody has one URL."""
+def person(who: str) -> Person:
+    """The person with the key `who`, else 404. Everybody with an account is found only by the account."""
     kind, number = who[:1], who[1:]
     if kind not in {"u", "a"} or not number.isdecimal() or not number.isascii() or len(number) > 18:
-        return None
-    key = (kind, int(number))
-    found = (
-        get_user_model().objects.filter(pk=key[1])
-        if kind == "u"
-        else Annotator.objects.filter(pk=key[1], user__isnull=True)
-    )
-    return _load_persons([key])[0] if found.exists() else None
+        raise Http404
+    found = _load_persons([(kind, int(number))])
+    if not found:
+        raise Http404
+    return found[0]
 
 
 def search(*, kind: str, text: str = "", role: str = "", state: str = "") -> QuerySet[Any]:
@@ -147,7 +129,7 @@ def _keys(rows: QuerySet[Any], kind: str, joined: str) -> QuerySet[Any, dict[str
 
 
 def _accounts(text: str, role: str, state: str) -> QuerySet[User]:
-    found = get_user_model().objects.all()
+    found = User.objects.all()
     if text:
         fields = ("username", "first_name", "last_name", "email", "annotator__pseudonym")
         matches = Q(pk__in=_by_platform_id(text).values("annotator__user"))
@@ -196,7 +178,7 @@ def _by_platform_id(text: str) -> QuerySet[Enrolment]:
 
 def _may_create_studies() -> QuerySet[User]:
     """Accounts with the permission to set up studies, which admins do not need."""
-    return get_user_model().objects.filter(
+    return User.objects.filter(
         user_permissions__codename="add_study", user_permissions__content_type__app_label="annotation"
     )
 
@@ -205,7 +187,7 @@ def _load_persons(keys: Collection[tuple[str, int]]) -> list[Person]:
     """The persons with these keys, in this order. The number of queries does not depend on how many."""
     accounts = [number for kind, number in keys if kind == "u"]
     without_account = [number for kind, number in keys if kind == "a"]
-    users = get_user_model().objects.in_bulk(accounts)
+    users = User.objects.in_bulk(accounts)
     annotators = Annotator.objects.filter(Q(user__in=accounts) | Q(pk__in=without_account, user__isnull=True))
     found: dict[tuple[str, int], Person] = {}
     for pk, user in users.items():
@@ -220,36 +202,11 @@ def _load_persons(keys: Collection[tuple[str, int]]) -> list[Person]:
     led = Study.leads.through.objects.filter(user__in=accounts).select_related("study")
     for row in led.order_by("study__title"):
         found["u", row.user_id].leads.append(row.study)
-    _add_enrolments(by_annotator)
-    return [found[key] for key in keys if key in found]
-
-
-def _add_enrolments(by_annotator: dict[int, Person]) -> None:
     enrolments = Enrolment.objects.filter(annotator__in=by_annotator).select_related("study", "invitation")
-    seen: defaultdict[tuple[int, int], list[datetime]] = defaultdict(list)
-    answers = Response.objects.filter(annotator__in=by_annotator)
-    _latest(seen, answers, "unit__task__study", "submitted_at")
-    _latest(seen, Skip.objects.filter(annotator__in=by_annotator), "unit__task__study", "at")
-    held = Slot.objects.filter(annotator__in=by_annotator, state=SlotState.LEASED)
-    _latest(seen, held, "study", "leased_at")
-    counts = held.order_by().values_list("annotator", "study").annotate(number=Count("pk"))
-    held_counts = {(annotator, study): number for annotator, study, number in counts}
+    active = activity(by_annotator)
     for enrolment in enrolments.order_by("-joined_at", "-pk"):
-        key = (enrolment.annotator_id, enrolment.study_id)
+        done = active[enrolment.annotator_id, enrolment.study_id]
         by_annotator[enrolment.annotator_id].enrolments.append(
-            PersonEnrolment(enrolment, held_counts.get(key, 0), max(seen[key], default=None))
+            PersonEnrolment(enrolment, done.held, done.last_seen)
         )
-
-
-def _latest(
-    seen: defaultdict[tuple[int, int], list[datetime]],
-    rows: QuerySet[Response] | QuerySet[Skip] | QuerySet[Slot],
-    study_field: str,
-    time_field: str,
-) -> None:
-    """Add the latest time of `rows` for each annotator and study to `seen`."""
-    grouped = rows.order_by().values_list("annotator", study_field)
-    latest: Iterable[Any] = grouped.annotate(last=Max(time_field))
-    for annotator, study, last in latest:
-        if last is not None:
-            seen[annotator, study].append(last)
+    return [found[key] for key in keys if key in found]

@@ -1,15 +1,7 @@
-"""Accounts: roles, switching off, password reset links (DESIGN §11).
+"""Accounts: roles, switching off, password reset links (DESIGN §11). Each change writes an audit event;
+except for roles, it holds no id of an annotator's account."""
 
-Each change writes an audit event in its transaction. The event holds the account's id if a role is given or
-removed. Other events hold no id if the account belongs to an annotator.
-"""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.sessions.models import Session
 from django.db import transaction
@@ -19,13 +11,10 @@ from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from annotation.accounts.services import second_factor
+from annotation.assignment.constants import LEFT_STATUSES
 from annotation.assignment.services import slots
 from annotation.models import Annotator, ApiToken, AuditEvent, Enrolment, Study
-from annotation.participation.constants import LEFT_STATUSES
 from annotation.participation.services import enrolments
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class AccountRefused(ValueError):
@@ -33,10 +22,8 @@ class AccountRefused(ValueError):
 
 
 def set_admin(*, user: User, on: bool, by: User) -> bool:
-    """Give or remove the admin role. Returns False if nothing had to be changed.
-
-    Raises AccountRefused for the last admin, and for an account without a password.
-    """
+    """Give or remove the admin role; False if nothing changed. Raises AccountRefused for the last admin, and
+    for an account without a password."""
     with transaction.atomic():
         fresh = _lock(user, by=by)
         if fresh.is_superuser == on:
@@ -53,10 +40,8 @@ def set_admin(*, user: User, on: bool, by: User) -> bool:
 
 
 def set_may_create_studies(*, user: User, on: bool, by: User) -> bool:
-    """Give or remove the permission to set up studies. Returns False if nothing had to be changed.
-
-    Raises AccountRefused for an account without a password.
-    """
+    """Give or remove the permission to set up studies; False if nothing changed. Raises AccountRefused for an
+    account without a password."""
     with transaction.atomic():
         fresh = _lock(user, by=by)
         permission = Permission.objects.get(content_type__app_label="annotation", codename="add_study")
@@ -73,10 +58,8 @@ def set_may_create_studies(*, user: User, on: bool, by: User) -> bool:
 
 
 def set_lead(*, user: User, study: Study, on: bool, by: User) -> bool:
-    """Make `user` a lead of `study`, or remove them. Returns False if nothing had to be changed.
-
-    Raises AccountRefused for somebody who takes part in it, and for an account without a password.
-    """
+    """Make `user` a lead of `study`, or remove them; False if nothing changed. Raises AccountRefused for
+    somebody who takes part in it, and for an account without a password."""
     with transaction.atomic():
         fresh = _lock(user, by=by)
         if study.leads.filter(pk=fresh.pk).exists() == on:
@@ -95,13 +78,9 @@ def set_lead(*, user: User, study: Study, on: bool, by: User) -> bool:
 
 
 def set_active(*, user: User, on: bool, by: User) -> bool:
-    """Switch an account on or off. Returns False if nothing had to be changed.
-
-    Switching off ends its sessions, revokes its API tokens and releases its annotator's leased items. The
-    answers stay.
-
-    Raises AccountRefused for one's own account and for the last admin.
-    """
+    """Switch an account on or off; False if nothing changed. Switching off ends its sessions, revokes its API
+    tokens and releases its leased items. Raises AccountRefused for one's own account and for the last
+    admin."""
     with transaction.atomic():
         fresh = _lock(user, by=by)
         if fresh.is_active == on:
@@ -120,11 +99,8 @@ def set_active(*, user: User, on: bool, by: User) -> bool:
 
 
 def password_link(*, user: User, by: User) -> tuple[str, str]:
-    """The account's encoded id and a token, for the URL of a password reset link.
-
-    The link works once, for PASSWORD_RESET_TIMEOUT seconds, and ends with the next login or change of
-    password. The old password works until then. Raises AccountRefused if the account is switched off.
-    """
+    """The account's encoded id and a token, for the URL of a password reset link, which works once, for
+    PASSWORD_RESET_TIMEOUT seconds. Raises AccountRefused if the account is switched off."""
     with transaction.atomic():
         fresh = _lock(user, by=by)
         if not fresh.is_active:
@@ -134,10 +110,8 @@ def password_link(*, user: User, by: User) -> tuple[str, str]:
 
 
 def remove_second_factor(*, user: User, by: User) -> bool:
-    """Remove the second factor of somebody who lost their device. Returns False if they had none.
-
-    Raises AccountRefused for one's own account: removing that takes a code.
-    """
+    """Remove the second factor of somebody who lost their device; False if they had none. Raises
+    AccountRefused for one's own account: removing that takes a code."""
     with transaction.atomic():
         fresh = _lock(user, by=by)
         if fresh.pk == by.pk:
@@ -173,7 +147,7 @@ def end_sessions_and_tokens(*, user: User) -> None:
 def _lock(user: User, *, by: User) -> User:
     """Lock the account and all admins, and return the account as it is now. If two admins demote each other,
     the second is no longer an admin and is refused."""
-    accounts = get_user_model().objects
+    accounts = User.objects
     admins = accounts.select_for_update(no_key=True).filter(is_superuser=True, is_active=True)
     if by.pk not in [admin.pk for admin in admins.order_by("pk")]:
         raise AccountRefused(_("Only an admin can do this, and you are no longer one."))
@@ -184,7 +158,7 @@ def _lock(user: User, *, by: User) -> User:
 
 
 def _refuse_last_admin(user: User) -> None:
-    others = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
     if user.is_superuser and user.is_active and not others.exists():
         raise AccountRefused(_("This is the last admin. Make another account an admin first."))
 

@@ -1,16 +1,10 @@
-"""Erase a person: their answers and everything that identifies them (DESIGN §11).
+"""Erase a person: their answers, which a withdrawal keeps, and everything that identifies them (DESIGN §11).
+Earlier exports, releases and backups are not changed."""
 
-A withdrawal keeps the answers, marked as withdrawn; an erasure deletes them. An audit event with counts
-stays. Earlier exports, releases and backups are not changed.
-"""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -18,9 +12,6 @@ from django.utils.translation import gettext as _
 from annotation.accounts.services import accounts
 from annotation.models import Annotator, AuditEvent, Enrolment, Invitation, Response, Study
 from annotation.participation.services import withdrawals
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class ErasureRefused(ValueError):
@@ -47,31 +38,25 @@ def preview(*, annotator: Annotator | None, user: User | None) -> Erased:
         user = annotator.user
     if user is not None and user.is_superuser:
         raise ErasureRefused(_("This is an admin. Remove the admin role first."))
-    account = user is not None
     led = Study.objects.filter(leads=user).count() if user is not None else 0
+    erased = Erased(account=user is not None, led=led)
     if annotator is None:
-        return Erased(account=account, led=led)
-    return Erased(
+        return erased
+    return replace(
+        erased,
         studies=annotator.enrolments.count(),
         answers=annotator.responses.count(),
         slots_reopened=annotator.slots.count(),
         skips=annotator.skips.count(),
         consents=annotator.consents.count(),
         profile_fields=annotator.profile_answers.count(),
-        account=account,
-        led=led,
     )
 
 
 def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased:
-    """Delete a person permanently: the annotator, the account, or both.
-
-    They are withdrawn from every study first, so that their slots are open again. Then their answers,
-    profile, consents, skips, enrolments with platform ids, account, sessions and API tokens are deleted. If
-    nobody else came by their invitation, its label is emptied: it may say whom it was for.
-
-    Raises ErasureRefused for an admin, and if they no longer exist.
-    """
+    """Delete a person permanently: the annotator, the account, or both, with all that refers to them. Slots
+    that they filled are open again. An audit event with counts stays. Raises ErasureRefused for an admin, and
+    if they no longer exist."""
     with transaction.atomic():
         if annotator is None:
             annotator = Annotator.objects.filter(user=user, user__isnull=False).first()
@@ -81,14 +66,24 @@ def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased
                 raise ErasureRefused(_("They no longer exist."))
             user = annotator.user or user
         if user is not None:
-            user = get_user_model().objects.select_for_update().filter(pk=user.pk).first()
+            user = User.objects.select_for_update().filter(pk=user.pk).first()
             if user is None and annotator is None:
                 raise ErasureRefused(_("They no longer exist."))
         done = preview(annotator=annotator, user=user)
         if annotator is not None:
-            _erase_annotator(annotator, by=by)
+            # A fixed order of studies, so that two erasures at once cannot deadlock.
+            enrolments = list(annotator.enrolments.select_related("study").order_by("study_id"))
+            for enrolment in enrolments:
+                withdrawals.withdraw(annotator=annotator, study=enrolment.study, by=by)
+            _forget_labels(enrolments)
+            Response.objects.filter(annotator=annotator).delete()
+            annotator.delete()
         if user is not None:
-            _erase_account(user)
+            accounts.end_sessions_and_tokens(user=user)
+            # Django's admin log names the accounts that were changed.
+            kind = ContentType.objects.get_for_model(user)
+            LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
+            user.delete()
         AuditEvent.objects.create(
             what="person erased",
             by=by,
@@ -105,16 +100,6 @@ def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased
         return done
 
 
-def _erase_annotator(annotator: Annotator, *, by: User) -> None:
-    # A fixed order of studies, so that two erasures at once cannot deadlock.
-    enrolments = list(annotator.enrolments.select_related("study").order_by("study_id"))
-    for enrolment in enrolments:
-        withdrawals.withdraw(annotator=annotator, study=enrolment.study, by=by)
-    _forget_labels(enrolments)
-    Response.objects.filter(annotator=annotator).delete()
-    annotator.delete()
-
-
 def _forget_labels(enrolments: list[Enrolment]) -> None:
     """Empty the labels of invitations that nobody else came by, and their copies in the audit log."""
     came_by = [enrolment.invitation_id for enrolment in enrolments if enrolment.invitation_id is not None]
@@ -125,11 +110,3 @@ def _forget_labels(enrolments: list[Enrolment]) -> None:
             event.details = {**event.details, "label": ""}
             event.save(update_fields=["details"])
         Invitation.objects.filter(pk=invitation.pk).update(label="")
-
-
-def _erase_account(user: User) -> None:
-    accounts.end_sessions_and_tokens(user=user)
-    # Django's admin log names the accounts that were changed.
-    kind = ContentType.objects.get_for_model(user)
-    LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
-    user.delete()

@@ -1,19 +1,13 @@
-"""Two-factor authentication: after the password, a TOTP code (RFC 6238) or a recovery code.
-
-TOTP secrets are stored readable, because checking a code needs them: whoever can read the database has them.
-Of a recovery code only a keyed digest is stored; it becomes invalid if SECRET_KEY changes.
-"""
-
-from __future__ import annotations
+"""Two-factor authentication: after the password, a TOTP code (RFC 6238) or a recovery code. TOTP secrets are
+stored readable; of a recovery code only a digest keyed by SECRET_KEY."""
 
 import secrets
 import time
 from base64 import b32encode
-from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils.crypto import salted_hmac
+from django.utils.crypto import get_random_string, salted_hmac
 from django.utils.translation import gettext as _
 from django_otp.models import Device
 from django_otp.oath import TOTP
@@ -23,13 +17,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from annotation.accounts.queries.accounts import has_second_factor
 from annotation.models import Annotator, AuditEvent
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
 RECOVERY_CODES = 10
 _DIGITS = 6
 _KEY_BYTES = 20
-_NAME = "code"
 # Without letters and digits that look alike.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
@@ -56,16 +46,13 @@ def otpauth_url(*, user: User, key: str) -> str:
 
 def set_up(*, user: User, key: str, code: str, password: str) -> tuple[Device, list[str]]:
     """Set up the second factor with the secret `key`, if `code` matches. Returns the device and its recovery
-    codes.
-
-    `password` is the user's, already checked. It is hashed again, which ends every session without the second
-    factor. Raises SecondFactorRefused for a wrong code, or if there is a second factor already.
-    """
+    codes. `password`, the user's, is hashed again, which ends all other sessions. Raises SecondFactorRefused
+    for a wrong code, or if there is a second factor already."""
     with transaction.atomic():
-        fresh = get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
+        fresh = User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if has_second_factor(fresh):
             raise SecondFactorRefused(_("Two-factor authentication is set up already. Remove it first."))
-        device = TOTPDevice(user=fresh, name=_NAME, key=key)
+        device = TOTPDevice(user=fresh, name="code", key=key)
         code = _normalise(code)
         totp = TOTP(device.bin_key, device.step, device.t0, device.digits)
         totp.time = time.time()
@@ -127,7 +114,7 @@ def remove(*, user: User, by: User | None) -> bool:
 def _new_codes(user: User) -> list[str]:
     StaticDevice.objects.filter(user=user).delete()
     device = StaticDevice.objects.create(user=user, name="recovery")
-    codes = ["".join(secrets.choice(_ALPHABET) for _ in range(10)) for _ in range(RECOVERY_CODES)]
+    codes = [get_random_string(10, _ALPHABET) for _ in range(RECOVERY_CODES)]
     StaticToken.objects.bulk_create(StaticToken(device=device, token=_digest(code)) for code in codes)
     return [f"{code[:5]}-{code[5:]}" for code in codes]
 

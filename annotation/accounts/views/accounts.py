@@ -1,24 +1,20 @@
 """An admin's pages about people: accounts, roles, merging and erasing."""
 
-from __future__ import annotations
-
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import policies
 from annotation.accounts.confirmations import ROLES, STATES, Confirmation, confirmation
 from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
-from annotation.accounts.services import accounts, erasure, merging, merging_plan
+from annotation.accounts.services import accounts, erasure, merging
 from annotation.accounts.services.accounts import AccountRefused
 from annotation.accounts.services.erasure import ErasureRefused
-from annotation.accounts.services.merging_plan import MergeRefused
+from annotation.accounts.services.merging import MergeRefused
 from annotation.core.requests import LoggedIn, query_without_page
 from annotation.models import Study
 
@@ -31,15 +27,6 @@ def _require_admin(request: LoggedIn) -> None:
         raise Http404
 
 
-def _person(who: str) -> Person:
-    found = account_queries.person(who)
-    if found is None:
-        raise Http404
-    return found
-
-
-@login_required
-@never_cache
 @require_safe
 def people(request: LoggedIn) -> HttpResponse:
     _require_admin(request)
@@ -59,12 +46,10 @@ def people(request: LoggedIn) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_safe
 def account(request: LoggedIn, who: str) -> HttpResponse:
     _require_admin(request)
-    person = _person(who)
+    person = account_queries.person(who)
     leadable = (
         account_queries.leadable_studies(person.user) if person.user is not None else Study.objects.none()
     )
@@ -80,13 +65,11 @@ def account(request: LoggedIn, who: str) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
     """GET asks for confirmation; POST does it."""
     _require_admin(request)
-    person = _person(who)
+    person = account_queries.person(who)
     params = request.POST if request.method == "POST" else request.GET
     study = Study.objects.filter(name=params.get("study", "")).first()
     confirm = confirmation(action, person, study)
@@ -103,13 +86,11 @@ def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
     return render(request, "annotation/accounts/confirm.html", context)
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: LoggedIn, who: str) -> HttpResponse:
     """GET with a pseudonym shows what merging would do; POST merges."""
     _require_admin(request)
-    person = _person(who)
+    person = account_queries.person(who)
     if person.annotator is None:
         raise Http404
     params = request.POST if request.method == "POST" else request.GET
@@ -123,7 +104,7 @@ def merge(request: LoggedIn, who: str) -> HttpResponse:
             messages.success(request, _("The two are merged."))
             merged = account_queries.person_by_pseudonym(person.annotator.pseudonym)
             return redirect("account", who=merged.who if merged else who)
-        plan = merging_plan.preview(kept=person.annotator, duplicate=duplicate.annotator)
+        plan = merging.preview(kept=person.annotator, duplicate=duplicate.annotator)
     except MergeRefused as refused:
         messages.warning(request, str(refused))
         return redirect("account", who=who)
@@ -147,7 +128,7 @@ def _perform(request: LoggedIn, person: Person, confirm: Confirmation, study: St
     match confirm.action:
         case "erase":
             erasure.erase(annotator=annotator, user=user, by=by)
-            messages.success(request, confirm.done)
+            messages.success(request, str(confirm.done))
             return redirect("accounts")
         case "block" if annotator is not None:
             accounts.block_everywhere(annotator=annotator, by=by)
@@ -167,7 +148,7 @@ def _perform(request: LoggedIn, person: Person, confirm: Confirmation, study: St
             accounts.remove_second_factor(user=user, by=by)
         case "switch-on" | "switch-off" if user is not None:
             accounts.set_active(user=user, on=confirm.action == "switch-on", by=by)
-    messages.success(request, confirm.done)
+    messages.success(request, str(confirm.done))
     if user is not None and user.pk == by.pk and confirm.action == "unmake-admin":
         return redirect("home")
     return redirect("account", who=person.who)

@@ -1,16 +1,12 @@
 """An account's own API tokens: create one, whose secret is shown once, or revoke one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.accounts.forms import TokenForm
@@ -21,8 +17,6 @@ from annotation.core.requests import LoggedIn
 from annotation.models import ApiToken
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_list(request: LoggedIn) -> HttpResponse:
     """GET lists the account's tokens; POST creates one."""
@@ -47,7 +41,6 @@ def token_list(request: LoggedIn) -> HttpResponse:
     return render(request, "annotation/accounts/tokens.html", context, status=422 if form.errors else 200)
 
 
-@login_required
 @require_POST
 def revoke_token(request: LoggedIn, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)

@@ -1,45 +1,34 @@
 """Validates answers by the rules of the four kinds of task (PROTOCOL §2-§5). Reads, never writes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
 from annotation.core import scales
-from annotation.models import Image, Option, OptionRole, Purpose, TaskKind, Unit
+from annotation.models import Image, Option, OptionRole, TaskKind, Unit
 
 Corners = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to one option. `position` is where it was shown, from 1; boxes are (x0, y0, x1, y1) in
-    pixels of the natural image, corners in any order; `whole_image`: the attribute is visible in the image as
-    a whole."""
+    """The answer to one option, shown at `position` from 1. Boxes are (x0, y0, x1, y1) in pixels of the
+    natural image, corners in any order; `whole_image`: the attribute is visible in the image as a whole."""
 
     option_id: int
     value: int
     position: int
     justification: str = ""
-    boxes: Sequence[Corners] = field(default_factory=tuple)
+    boxes: Sequence[Corners] = ()
     whole_image: bool = False
-
-
-@dataclass(frozen=True)
-class ValidAnswer:
-    """An answer that passed the rules, with its boxes clipped to the image."""
-
-    answer: Answer
-    boxes: Sequence[Corners]
 
 
 class AnswerRefused(ValueError):
     """The answer breaks a rule. The message tells the annotator why and what to do."""
 
 
-def validate(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]) -> list[ValidAnswer]:
+def validate(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]) -> list[Answer]:
     """The answers with their boxes clipped; raises AnswerRefused if they break a rule of the unit's task."""
     by_id = {option.pk: option for option in options}
     if sorted(answer.option_id for answer in answers) != sorted(by_id):
@@ -59,17 +48,17 @@ def validate(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]
         if label.needs_justification and not answer.justification.strip():
             message = _("You chose '{label}'. Please write in a few words why.")
             raise AnswerRefused(message.format(label=_(label.name)))
-    valid = [ValidAnswer(answer, _clipped_boxes(answer, image=unit.image)) for answer in answers]
+    valid = [_clipped(answer, image=unit.image) for answer in answers]
     if kind == TaskKind.DEPICTION:
         _check_selection(by_id, valid)
     return valid
 
 
-def is_correct(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]) -> bool | None:
-    """Whether a training, gold or attention item was answered as expected; None for data, and for items
-    without an expected answer. Options without one may be answered either way."""
+def is_correct(*, options: Sequence[Option], answers: Sequence[Answer]) -> bool | None:
+    """Whether a check was answered as expected; None without an expected answer. Options without one may be
+    answered either way."""
     expected = {option.pk: option.expected for option in options if option.expected is not None}
-    if unit.purpose == Purpose.DATA or not expected:
+    if not expected:
         return None
     return all(answer.value in expected.get(answer.option_id, [answer.value]) for answer in answers)
 
@@ -82,20 +71,18 @@ def clip(corners: Corners, *, width: int, height: int) -> Corners | None:
     return inside if inside[0] < inside[2] and inside[1] < inside[3] else None
 
 
-def _check_selection(by_id: Mapping[int, Option], answers: Sequence[ValidAnswer]) -> None:
+def _check_selection(by_id: Mapping[int, Option], answers: Sequence[Answer]) -> None:
     """PROTOCOL §5: none of the above excludes the rest, and each selected attribute needs a box or
     `whole_image`."""
-    selected = [valid for valid in answers if valid.answer.value == 1]
-    none = [valid for valid in selected if by_id[valid.answer.option_id].role == OptionRole.NONE_OF_ABOVE]
+    selected = [answer for answer in answers if answer.value == 1]
+    none = [answer for answer in selected if by_id[answer.option_id].role == OptionRole.NONE_OF_ABOVE]
     if not selected:
         raise AnswerRefused(_("Nothing is chosen. If nothing applies, choose 'None of the above'."))
     if none and len(selected) > 1:
         raise AnswerRefused(_("'None of the above' cannot be chosen together with something else."))
-    for valid in selected:
-        option = by_id[valid.answer.option_id]
-        if option.role == OptionRole.NONE_OF_ABOVE:
-            continue
-        if not valid.boxes and not valid.answer.whole_image:
+    for answer in selected:
+        option = by_id[answer.option_id]
+        if answer not in none and not answer.boxes and not answer.whole_image:
             text = option.attribute.text if option.attribute else ""
             message = _(
                 "'{attribute}': draw a box around what shows it, "
@@ -104,13 +91,13 @@ def _check_selection(by_id: Mapping[int, Option], answers: Sequence[ValidAnswer]
             raise AnswerRefused(message.format(attribute=text))
 
 
-def _clipped_boxes(answer: Answer, *, image: Image | None) -> list[Corners]:
+def _clipped(answer: Answer, *, image: Image | None) -> Answer:
     if not answer.boxes and not answer.whole_image:
-        return []
+        return answer
     if image is None or answer.value != 1:
         raise AnswerRefused(_("A box belongs to a selected attribute of an image."))
     boxes = [clip(corners, width=image.width, height=image.height) for corners in answer.boxes]
     inside = [box for box in boxes if box is not None]
     if len(inside) < len(boxes):
         raise AnswerRefused(_("A box lies outside the image. Please draw it again."))
-    return inside
+    return replace(answer, boxes=inside)

@@ -1,21 +1,19 @@
 """Selects an annotator's next items: training first, then data with checks mixed in (DESIGN §4, §5)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from annotation.assignment import lease_keys
+from annotation.assignment.constants import SESSION_LENGTH
 from annotation.assignment.services import enrolment_lock, slots
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
-    Judgement,
     Purpose,
     Response,
     Skip,
@@ -23,9 +21,20 @@ from annotation.models import (
     StudyStatus,
     Unit,
 )
-from annotation.participation.constants import SESSION_LENGTH
+from annotation.participation.queries.people import check_results
 
 State = Literal["items", "done", "paused", "closed", "blocked", "screened_out", "withdrawn", "cap"]
+
+
+_STOP_REASONS: dict[str, State] = {
+    EnrolmentStatus.BLOCKED: "blocked",
+    EnrolmentStatus.FINISHED: "done",  # they stopped themselves (services/withdrawals.py)
+    EnrolmentStatus.SCREENED_OUT: "screened_out",
+    EnrolmentStatus.WITHDRAWN: "withdrawn",
+    StudyStatus.DRAFT: "paused",
+    StudyStatus.PAUSED: "paused",
+    StudyStatus.CLOSED: "closed",
+}
 
 
 @dataclass(frozen=True)
@@ -51,14 +60,12 @@ class NextItems:
 def next_items(
     *, enrolment: Enrolment, wanted: int = 1, sweep: bool = True, now: datetime | None = None
 ) -> NextItems:
-    """Up to `wanted` items for `enrolment`, the same ones again until they are answered or skipped.
-
-    The caller checks consent. An annotator who has answered all training items is qualified or screened out
-    here, by the study's `training_pass`. `sweep`: as for `slots.lease`; without it, *done* is not certain.
-    """
+    """Up to `wanted` items for `enrolment`, the same ones again until they are answered or skipped. The
+    caller checks consent. Who has answered all training items is qualified or screened out here. `sweep`: as
+    for `slots.lease`; without it, *done* is not certain."""
     now = now or timezone.now()
     study = enrolment.study
-    stop_reason = _stop_reason(enrolment, study)
+    stop_reason = _STOP_REASONS.get(enrolment.status) or _STOP_REASONS.get(study.status)
     if stop_reason is not None:
         return NextItems(state=stop_reason)
     if enrolment.status == EnrolmentStatus.TRAINING:
@@ -92,7 +99,8 @@ def _first(assigned: list[Item], *, wanted: int) -> NextItems:
 
 
 def _assigned(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, now: datetime) -> list[Item]:
-    due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if _check_is_due(enrolment, study) else []
+    is_due = study.gold_rate and enrolment.answered * study.gold_rate >= enrolment.golds + 1
+    due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if is_due else []
     leased = slots.lease(enrolment=enrolment, wanted=max(1, wanted - len(due)), sweep=sweep, now=now)
     data = [
         Item(unit_id=slot.unit_id, client_key=slot.lease_key, purpose=Purpose.DATA)
@@ -102,29 +110,15 @@ def _assigned(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, n
     return due + data
 
 
-def _stop_reason(enrolment: Enrolment, study: Study) -> State | None:
-    by_enrolment: dict[str, State] = {
-        EnrolmentStatus.BLOCKED: "blocked",
-        EnrolmentStatus.FINISHED: "done",  # they stopped themselves (services/withdrawals.py)
-        EnrolmentStatus.SCREENED_OUT: "screened_out",
-        EnrolmentStatus.WITHDRAWN: "withdrawn",
-    }
-    by_study: dict[str, State] = {
-        StudyStatus.DRAFT: "paused",
-        StudyStatus.PAUSED: "paused",
-        StudyStatus.CLOSED: "closed",
-    }
-    return by_enrolment.get(enrolment.status) or by_study.get(study.status)
-
-
-def _check_is_due(enrolment: Enrolment, study: Study) -> bool:
-    return bool(study.gold_rate) and enrolment.answered * study.gold_rate >= enrolment.golds + 1
-
-
 def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:
-    """The checks that the annotator has not answered yet. Everybody gets gold items in a different order, so
-    nobody can tell others which they are."""
-    units = _open_checks(enrolment).filter(purpose__in=purposes).order_by("task", "position")
+    """The checks that the annotator has not answered yet, gold items in a different order for everybody."""
+    mine = {"unit": OuterRef("pk"), "annotator": enrolment.annotator_id}
+    units = Unit.objects.filter(
+        ~Exists(Response.objects.filter(**mine)),
+        ~Exists(Skip.objects.filter(**mine)),
+        task__study=enrolment.study_id,
+        purpose__in=purposes,
+    ).exclude(purpose=Purpose.DATA)  # lets SQLite use the partial index of the few checks
     items = [
         Item(
             unit_id=unit.pk,
@@ -133,41 +127,19 @@ def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:
             ),
             purpose=unit.purpose,
         )
-        for unit in units
+        for unit in units.order_by("task", "position")
     ]
     if Purpose.TRAINING in purposes:
         return items
     return sorted(items, key=lambda item: item.client_key.int)
 
 
-def _open_checks(enrolment: Enrolment) -> QuerySet[Unit]:
-    mine = {"unit": OuterRef("pk"), "annotator": enrolment.annotator_id}
-    return Unit.objects.filter(
-        ~Exists(Response.objects.filter(**mine)),
-        ~Exists(Skip.objects.filter(**mine)),
-        task__study=enrolment.study_id,
-    ).exclude(purpose=Purpose.DATA)
-
-
-def training_share(*, enrolment: Enrolment) -> float | None:
-    """The share of training items answered as expected, 0 to 1; None without training items."""
-    judgements = Judgement.objects.filter(
-        response__annotator=enrolment.annotator_id,
-        response__unit__task__study=enrolment.study_id,
-        response__unit__purpose=Purpose.TRAINING,
-        response__withdrawn_at__isnull=True,
-        option__expected__isnull=False,
-    ).values_list("response_id", "value", "option__expected")
-    correct: dict[int, bool] = {}
-    for response, value, expected in judgements:
-        correct[response] = correct.get(response, True) and value in (expected or [])
-    return sum(correct.values()) / len(correct) if correct else None
-
-
 def _qualify(enrolment: Enrolment) -> bool:
     """Qualify or screen out an annotator who has finished training; whether they passed."""
-    share, needed = training_share(enrolment=enrolment), enrolment.study.training_pass
-    passed = share is None or needed is None or share >= needed
+    answers = Response.objects.filter(annotator=enrolment.annotator_id, unit__task__study=enrolment.study_id)
+    right = check_results(answers, purposes=[Purpose.TRAINING])[enrolment.annotator_id]
+    needed = enrolment.study.training_pass
+    passed = not right or needed is None or sum(right) / len(right) >= needed
     status = EnrolmentStatus.QUALIFIED if passed else EnrolmentStatus.SCREENED_OUT
     Enrolment.objects.filter(pk=enrolment.pk, status=EnrolmentStatus.TRAINING).update(status=status)
     enrolment.status = status

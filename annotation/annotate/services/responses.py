@@ -1,11 +1,5 @@
-"""Stores answers, corrections and skips (DESIGN §3, §4, §5).
-
-An answer is stored once, however often it is sent: its key is the key of its lease. An answer that comes
-after its lease was returned fills a slot of the unit that is still open, or is stored as a surplus. A
-correction is a new revision. Training, gold and attention items have no slots: everybody answers them.
-"""
-
-from __future__ import annotations
+"""Stores answers, corrections and skips (DESIGN §3, §4, §5). An answer is stored once, however often it is
+sent: its key is the key of its lease. A correction is a new revision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +12,7 @@ from django.db.models import Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.annotate import queries
 from annotation.annotate.services import answer_rules as rules
 from annotation.annotate.services import saving
 from annotation.annotate.services.answer_rules import Answer, AnswerRefused
@@ -99,18 +94,9 @@ def submit(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Store an annotator's answer to a unit. Afterwards `enrolment` is as in the database, with this answer
-    counted.
-
-    Raises
-    ------
-    NotAssigned
-        if the unit was not assigned to this annotator under `client_key`.
-    AnswerRefused
-        if the answer breaks a rule (services/answer_rules.py), or if the annotator has withdrawn.
-
-    Nothing is written if it raises.
-    """
+    """Store an annotator's answer to a unit, and count it in `enrolment`. Raises NotAssigned if the unit was
+    not assigned to this annotator under `client_key`, and AnswerRefused if the answer breaks a rule
+    (services/answer_rules.py) or if they have withdrawn; nothing is written then."""
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with enrolment_lock.transaction_of(enrolment):
@@ -150,11 +136,9 @@ def revise(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Store a correction: a new revision of the annotator's answer, under the key of `correction_key`.
-
-    The earlier revision stays, no longer current. Raises as `submit`, and AnswerRefused if the study is
-    closed or the annotator has no answer to correct.
-    """
+    """Store a new revision of the annotator's answer, under its `queries.correction_key`. The earlier one
+    stays, no longer current. Raises as `submit`, and AnswerRefused if the study is closed or there is no
+    answer to correct."""
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with transaction.atomic():
@@ -162,8 +146,8 @@ def revise(
         unit, options, repeated = _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
         if repeated is not None:
             return Submitted(response=repeated, outcome="repeat")
-        earlier = current_answer(enrolment=enrolment, unit_id=unit_id)
-        if earlier is None or correction_key(enrolment=enrolment, earlier=earlier) != client_key:
+        earlier = queries.correctable_answers(enrolment=enrolment).filter(unit=unit_id).first()
+        if earlier is None or queries.correction_key(enrolment=enrolment, earlier=earlier) != client_key:
             raise AnswerRefused(_("This answer has been changed in another window. Please open it again."))
         if Study.objects.filter(pk=enrolment.study_id, status=StudyStatus.CLOSED).exists():
             raise AnswerRefused(_("The study is closed: its answers can no longer be changed."))
@@ -210,35 +194,9 @@ def skip(
         if Response.objects.filter(**mine).exists():
             raise AnswerRefused(_("You have answered this item already."))
         _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
-        leased = Slot.objects.filter(**mine, state=SlotState.LEASED).first()
         skipped = Skip.objects.create(**mine, client_key=client_key, reason=reason, note=note[:2000], at=now)
-        if leased is not None:
-            slots.return_slot(slot_id=leased.pk)
+        slots.return_to_queue(Slot.objects.filter(**mine, state=SlotState.LEASED))
         return skipped
-
-
-def current_answer(*, enrolment: Enrolment, unit_id: int) -> Response | None:
-    """The annotator's current answer to a unit, unless it was training."""
-    return (
-        Response.objects.filter(
-            unit=unit_id,
-            unit__task__study=enrolment.study_id,
-            annotator=enrolment.annotator_id,
-            current=True,
-            withdrawn_at__isnull=True,
-        )
-        .exclude(unit__purpose=Purpose.TRAINING)
-        .first()
-    )
-
-
-def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
-    """The key for the next revision of `earlier`; always the same until that revision exists."""
-    return lease_keys.fixed(
-        annotator_id=enrolment.annotator_id,
-        unit_id=earlier.unit_id,
-        occasion=f"revision {earlier.revision + 1} of {earlier.pk}",
-    )
 
 
 def _check_key(client_key: UUID, *, enrolment: Enrolment, unit_id: int) -> None:
@@ -290,5 +248,5 @@ def _check_result(
 ) -> Submitted:
     if unit.purpose != Purpose.TRAINING:
         return Submitted(response=response, outcome="check")
-    correct = rules.is_correct(unit=unit, options=options, answers=answers)
+    correct = rules.is_correct(options=options, answers=answers)
     return Submitted(response=response, outcome="check", correct=correct, feedback=unit.feedback)

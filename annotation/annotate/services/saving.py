@@ -1,9 +1,5 @@
-"""Saves an answer: the response, its judgements and boxes, the slot it fills, the counters.
-
-annotate/services/responses.py calls this inside its transaction, with the enrolment locked.
-"""
-
-from __future__ import annotations
+"""Saves an answer: the response, its judgements and boxes, the slot it fills, the counters. The caller has
+opened a transaction and locked the enrolment."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +9,8 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS
 
-from annotation.annotate.services.answer_rules import Corners, ValidAnswer
+from annotation.annotate.services.answer_rules import Answer
+from annotation.assignment.constants import SESSION_LENGTH
 from annotation.assignment.services import slots
 from annotation.core.prepared import Param, Prepared, PreparedInsert, PreparedUpdate
 from annotation.core.prepared_together import InsertedId, Together
@@ -28,7 +25,6 @@ from annotation.models import (
     SlotState,
     Unit,
 )
-from annotation.participation.constants import SESSION_LENGTH
 
 
 class LockedSlot(NamedTuple):
@@ -56,7 +52,7 @@ _COUNT = PreparedUpdate(
 
 
 def write(
-    answers: Sequence[ValidAnswer],
+    answers: Sequence[Answer],
     *,
     unit: Unit,
     enrolment: Enrolment,
@@ -69,7 +65,7 @@ def write(
     language: str,
     revision: int = 1,
 ) -> Response:
-    """Write one answer, and count it in `enrolment`. It fills the slot from `choose_slot`, unless it is a
+    """Write one answer and count it in `enrolment`. It fills the slot from `choose_slot`, unless it is a
     revision."""
     response = Response(
         unit=unit,
@@ -92,7 +88,7 @@ def write(
         slot=slot_id,
         annotator=enrolment.annotator_id,
         **_RESPONSE.values(vars(response)),
-        **_judgements(len(answers)).values(*(vars(valid.answer) for valid in answers)),
+        **_judgements(len(answers)).values(*(vars(answer) for answer in answers)),
         pk=enrolment.pk,
         **counters,
     )
@@ -103,10 +99,13 @@ def write(
     [response.pk] = results["response"]
     response._state.adding, response._state.db = False, DEFAULT_DB_ALIAS
     boxes = [
-        Box(judgement_id=pk, **_corners(box), **_size(unit))
-        for pk, valid in zip(results["judgements"], answers, strict=True)
-        for box in valid.boxes
+        Box(judgement_id=pk, x0=x0, y0=y0, x1=x1, y1=y1)
+        for pk, answer in zip(results["judgements"], answers, strict=True)
+        for x0, y0, x1, y1 in answer.boxes
     ]
+    for box in boxes:
+        assert unit.image is not None  # the rules refuse boxes otherwise
+        box.image_width, box.image_height = unit.image.width, unit.image.height
     if boxes:
         Box.objects.bulk_create(boxes)
     return response
@@ -128,15 +127,6 @@ def _judgements(number: int) -> PreparedInsert:
     return PreparedInsert(Judgement, rows=number, response_id=InsertedId("response"))
 
 
-def _corners(box: Corners) -> dict[str, float]:
-    return dict(zip(("x0", "y0", "x1", "y1"), box, strict=True))
-
-
-def _size(unit: Unit) -> dict[str, int]:
-    assert unit.image is not None  # the rules refuse boxes otherwise
-    return {"image_width": unit.image.width, "image_height": unit.image.height}
-
-
 def choose_slot(*, enrolment: Enrolment, unit: Unit) -> LockedSlot | None:
     """The slot that an answer fills, locked: the annotator's leased one, else an open one of the same unit
     that the annotator may take; None if there is none left."""
@@ -154,8 +144,7 @@ def choose_slot(*, enrolment: Enrolment, unit: Unit) -> LockedSlot | None:
 
 
 def _counters(enrolment: Enrolment, *, unit: Unit, active_ms: int | None, now: datetime) -> dict[str, Any]:
-    """The enrolment's counters after one more answer. Pages read them instead of counting. The enrolment is
-    locked, so nobody else changes them."""
+    """The enrolment's counters, which pages read, after one more answer. The enrolment is locked."""
     is_data = unit.purpose == Purpose.DATA
     began, units, active = enrolment.session_started_at, enrolment.session_units, enrolment.session_active_ms
     if began is None or now - began > SESSION_LENGTH:

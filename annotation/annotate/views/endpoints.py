@@ -1,24 +1,16 @@
-"""JSON endpoints of the annotation page: items, answers, skips, last answers, corrections.
+"""JSON endpoints of the annotation page (docs/annotating.md). Refusals are JSON too, {"error", "field"}: the
+page then knows not to send that again. An answer is accepted in any state of the study."""
 
-docs/annotating.md describes them. Refusals are JSON too, {"error", "field"}: the page then knows not to send
-that again. An answer to an assigned item is accepted in any state of the study: no work is lost.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.annotate import queries
@@ -42,9 +34,8 @@ Endpoint = Callable[[LoggedIn, Membership], Payload]
 FindMembership = Callable[..., AbstractContextManager[Membership | None]]
 
 
-@contextmanager
-def _unlocked_membership(**who: Any) -> Iterator[Membership | None]:
-    yield assignment_queries.membership(**who)
+def _unlocked_membership(**who: Any) -> AbstractContextManager[Membership | None]:
+    return nullcontext(assignment_queries.membership(**who))
 
 
 def json_endpoint(
@@ -53,8 +44,6 @@ def json_endpoint(
     """Make a JSON view for annotators of the study; `find` reads their membership."""
 
     def decorate(endpoint: Endpoint) -> Callable[..., HttpResponse]:
-        @login_required
-        @never_cache
         @require_http_methods([method])
         @wraps(endpoint)
         def view(request: HttpRequest, name: str) -> HttpResponse:
@@ -79,23 +68,23 @@ def json_endpoint(
 @json_endpoint(method="POST", find=partial(enrolment_lock.locked_membership, for_leases=True))
 def next_items(request: LoggedIn, membership: Membership) -> Payload:
     """The next items, without those that the page has already."""
-    return assign_items(membership=membership, requested=_requested_items(request_body.parse(request)))
+    return assign_items(membership=membership, **_requested_items(request_body.parse(request)))
 
 
 @json_endpoint(method="POST", find=enrolment_lock.locked_membership)
 def answers(request: LoggedIn, membership: Membership) -> Payload:
-    """Store one answer; sending it again is the same as sending it once.
-
-    If the body asks for `next`, the reply brings the next items under that name, which saves a request. It
-    is left out if nothing seems to be left: only `items/` can say that for certain. If reading the next items
-    fails, the answer is not stored either, so the page must send it again without `next`.
-    """
+    """Store one answer; sending it again is the same as sending it once. If the body asks for `next`, the
+    reply brings the next items, unless nothing seems to be left: only `items/` can say that for certain. If
+    reading them fails, the answer is not stored either, so the page must send it again without `next`."""
     body = request_body.parse(request)
     result = _store_answer(responses.submit, membership, body)
-    requested = _requested_next(body)
+    try:
+        requested = _requested_items(body["next"]) if isinstance(body.get("next"), dict) else None
+    except RequestRefused:  # an invalid request for items must not cost the answer
+        requested = None
     if requested is None:
         return result
-    describe_next = assign_items(membership=membership, requested=requested, sweep=False)
+    describe_next = assign_items(membership=membership, **requested, sweep=False)
 
     def with_next() -> JSON:
         following = describe_next()
@@ -130,22 +119,14 @@ def skips(request: LoggedIn, membership: Membership) -> JSON:
 @json_endpoint(method="GET")
 def last(request: LoggedIn, membership: Membership) -> JSON:
     """The annotator's last answers, each with the key for a correction."""
-    enrolment = membership.enrolment
-    last_answers = queries.last_answers(enrolment=enrolment)
-    keys: dict[int, UUID] = {
-        answer.response.unit_id: responses.correction_key(enrolment=enrolment, earlier=answer.response)
-        for answer in last_answers
-    }
-    units = queries.units_as_json(study_id=enrolment.study_id, keys=keys, language=get_language() or "")
-    payload = []
-    for answer, unit in zip(last_answers, units, strict=True):
-        for option in unit["options"]:  # in the order in which they were shown for that answer
-            option["position"] = answer.judgements[option["id"]].pop("position")
-        unit["options"].sort(key=lambda option: option["position"])
-        submitted = answer.response.submitted_at
-        submitted_at = submitted.isoformat() if submitted else ""
-        payload.append({"item": unit, "judgements": answer.judgements, "submitted_at": submitted_at})
-    return {"answers": payload}
+    last_answers = queries.last_answers(enrolment=membership.enrolment, language=get_language() or "")
+    for answer in last_answers:
+        options, submitted_at = answer["item"]["options"], answer["submitted_at"]
+        for option in options:  # in the order in which they were shown for that answer
+            option["position"] = answer["judgements"][option["id"]].pop("position")
+        options.sort(key=lambda option: option["position"])
+        answer["submitted_at"] = submitted_at.isoformat() if submitted_at else ""
+    return {"answers": last_answers}
 
 
 @json_endpoint(method="GET")
@@ -156,38 +137,23 @@ def token(request: LoggedIn, membership: Membership) -> JSON:
     return {"token": get_token(request), "enrolment": pk, "desk": pk}
 
 
-@dataclass(frozen=True)
-class ItemRequest:
+def _requested_items(body: Mapping[str, Any]) -> dict[str, Any]:
     """`wanted` items in all, of which the page has those with the keys `have`."""
-
-    have: frozenset[UUID] = frozenset()
-    wanted: int = PREFETCHED
-
-
-def _requested_items(body: Mapping[str, Any]) -> ItemRequest:
     have = frozenset(request_body.uuids(body, "have"))
     wanted = min(request_body.integer(body, "wanted", default=PREFETCHED, maximum=1000), MAX_ITEMS)
-    return ItemRequest(have=have, wanted=max(1, wanted))
-
-
-def _requested_next(body: Mapping[str, Any]) -> ItemRequest | None:
-    """The items that an answer asks for. An invalid request there must not cost the answer."""
-    requested = body.get("next")
-    try:
-        return _requested_items(requested) if isinstance(requested, dict) else None
-    except RequestRefused:
-        return None
+    return {"have": have, "wanted": max(1, wanted)}
 
 
 def assign_items(
-    *, membership: Membership, requested: ItemRequest | None = None, sweep: bool = True
+    *,
+    membership: Membership,
+    have: Collection[UUID] = (),
+    wanted: int = PREFETCHED,
+    sweep: bool = True,
 ) -> Callable[[], JSON]:
-    """Assign items to the annotator now, and return a function that describes them.
-
-    In the reply, `held` lists the keys of all their items, and `items` describes those that the page does not
-    have. `sweep`: see annotate/services/items.py.
-    """
-    enrolment, requested = membership.enrolment, requested or ItemRequest()
+    """Assign `wanted` items to the annotator now, and return a function that describes those that are not in
+    `have`. In the reply, `held` lists the keys of all of them. `sweep`: see annotate/services/items.py."""
+    enrolment = membership.enrolment
     reply: JSON = {
         "state": "",
         "held": [],
@@ -197,8 +163,8 @@ def assign_items(
     if not membership.consented or membership.leads:
         reply["state"] = "no_consent" if not membership.consented else "blocked"
         return lambda: reply
-    assigned = items.next_items(enrolment=enrolment, wanted=requested.wanted, sweep=sweep)
-    new = [item for item in assigned.items if item.client_key not in requested.have]
+    assigned = items.next_items(enrolment=enrolment, wanted=wanted, sweep=sweep)
+    new = [item for item in assigned.items if item.client_key not in have]
     reply |= {"state": assigned.state, "held": [str(key) for key in assigned.assigned_keys]}
     keys = {item.unit_id: item.client_key for item in new}
     training = [item.unit_id for item in new if item.purpose == "training"]

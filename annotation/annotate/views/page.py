@@ -1,15 +1,11 @@
-"""The page on which annotators answer one item after another (DESIGN §5).
+"""The page on which annotators answer one item after another (DESIGN §5). Without scripts, rating tasks work
+as a plain form, one item per page."""
 
-It contains the first items as JSON and fetches the next ones from views/endpoints.py. Without scripts, rating
-tasks work as a plain form, one item per page.
-"""
-
-from __future__ import annotations
-
+from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.annotate import queries
@@ -33,42 +28,13 @@ from annotation.assignment.services import slots
 from annotation.core import scales
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, SkipReason, TaskKind
-from annotation.participation.queries import annotator_pages, enrolments
+from annotation.participation.queries import enrolments
 
-# Preloaded with the page, in one round of requests. A test compares the lists with the folders.
-_PAGE_MODULES = (
-    "annotation-page",
-    "api",
-    "clock",
-    "dialogs",
-    "dom",
-    "item-queue",
-    "journal",
-    "keys",
-    "paint-guard",
-    "rating",
-    "sender",
-    "start",
-    "status",
-)
+# Modules in static/annotation/annotate/ that only images need.
 _DEPICTION_MODULES = ("depiction", "option-row")
-_BOX_MODULES = (
-    "board",
-    "collection",
-    "dom",
-    "frame",
-    "geometry",
-    "keys",
-    "messages",
-    "paint",
-    "pointer",
-    "tools",
-)
 _ENDPOINTS = ("items", "answers", "skips", "last", "corrections", "token")
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "POST"])
 def annotate(request: LoggedIn, name: str) -> HttpResponse:
     """GET shows the assigned items; POST stores the answer of a plain form and redirects to GET."""
@@ -88,17 +54,14 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
         return redirect("study", name=name)
     assigned = endpoints.assign_items(membership=membership)()
     if not assigned["items"]:
-        return redirect("thanks", name=name)  # says why there are none (participation/views/leaving.py)
+        return redirect("thanks", name=name)  # says why there are none (participation/views/studies.py)
     return _page(request, membership, assigned, started_at=timezone.now().isoformat())
 
 
-@login_required
 @require_POST
 def stop(request: LoggedIn, name: str) -> HttpResponse:
     """Release the assigned items for others, and go to the home page."""
-    membership = assignment_queries.membership(user=request.user, study_name=name)
-    if membership is None:
-        raise Http404
+    membership = assignment_queries.membership_or_404(user=request.user, study_name=name)
     slots.release_leases(enrolment=membership.enrolment)
     messages.success(request, _("Everything you rated is saved. Come back whenever you like."))
     return redirect("home")
@@ -128,7 +91,10 @@ def _store_answer(request: LoggedIn, membership: Membership) -> HttpResponse:
         data = form.cleaned_data
         # The reason's text box is visible only with a label that needs it. Text typed before the annotator
         # changed to another label is not meant to be sent.
-        needs_reason = _needs_justification(unit["kind"], data["value"])
+        needs_reason = any(
+            label.value == data["value"] and label.needs_justification
+            for label in scales.SCALES[unit["kind"]]
+        )
         try:
             submitted = responses.submit(
                 enrolment=enrolment,
@@ -172,10 +138,6 @@ def _store_answer(request: LoggedIn, membership: Membership) -> HttpResponse:
     )
 
 
-def _needs_justification(kind: str, value: int) -> bool:
-    return any(label.value == value and label.needs_justification for label in scales.SCALES[kind])
-
-
 def _page(
     request: LoggedIn, membership: Membership, assigned: queries.JSON, *, status: int = 200, **more: Any
 ) -> HttpResponse:
@@ -190,7 +152,7 @@ def _page(
         "labels": [] if first["kind"] == TaskKind.DEPICTION else labels[first["kind"]],
         "note": page_texts.NOTES.get(first["kind"], ""),
         "progress": progress,
-        "guides": annotator_pages.guides(tasks=tasks, language=get_language() or ""),
+        "guides": enrolments.guides(tasks=tasks, language=get_language() or ""),
         "reasons": [(value, page_texts.reasons()[value]) for value in SkipReason.values],
         "assigned": assigned,
         "scripts": scripts(draws=draws),
@@ -214,11 +176,19 @@ def _page(
     return render(request, "annotation/annotate/annotate.html", context, status=status)
 
 
+@cache
 def scripts(*, draws: bool) -> list[str]:
-    """The static paths of the modules that the page needs; `draws`: with the box editor."""
-    paths = ["annotation/annotate-images.js" if draws else "annotation/annotate.js"]
-    paths += ["annotation/history.js", *(f"annotation/annotate/{name}.js" for name in _PAGE_MODULES)]
+    """The static paths of the modules that the page preloads in one round of requests; `draws`: with the box
+    editor."""
+    static = settings.BASE_DIR / "static"
+    paths = ["annotation/annotate.js", "annotation/dom.js", "annotation/history.js"]
     if draws:
-        paths += [f"annotation/annotate/{name}.js" for name in _DEPICTION_MODULES]
-        paths += ["annotation/boxes.js", *(f"annotation/boxes/{name}.js" for name in _BOX_MODULES)]
+        paths = ["annotation/annotate-images.js", *paths[1:], "annotation/boxes.js"]
+    for folder in ("annotate", "boxes") if draws else ("annotate",):
+        modules = sorted((static / "annotation" / folder).glob("*.js"))
+        paths += [
+            module.relative_to(static).as_posix()
+            for module in modules
+            if draws or module.stem not in _DEPICTION_MODULES
+        ]
     return paths

@@ -1,7 +1,5 @@
 """Parses the JSON that the annotation page sends. Invalid times are ignored: they must not cost an answer."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping

@@ -1,17 +1,11 @@
-"""Finds and locks an enrolment for one request that changes something in the study.
-
-On PostgreSQL, finding it and then locking it would take two round trips, and a nested transaction two more.
-`locked_membership` does both at once. services/slots.py and services/responses.py then use what it read, in
-the transaction that is open. SQLite has one writer at a time, so a request that usually only reads gets no
-transaction there: it would keep the others waiting.
-"""
-
-from __future__ import annotations
+"""Finds and locks an enrolment for one request, in one round trip on PostgreSQL. SQLite has one writer at a
+time, so a request that usually only reads gets no transaction there."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Func, TextField, Value
 
@@ -19,9 +13,6 @@ from annotation.assignment import queries
 from annotation.assignment.queries import MEMBERSHIPS, Membership
 from annotation.core.prepared import Prepared
 from annotation.models import Enrolment
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 # What items and answers need. The study's texts are long and left out.
 _COLUMNS = (
@@ -42,12 +33,9 @@ _LOCKED_FOR_LEASES = Prepared(_FOR_UPDATE.annotate(relaxed=_ASYNCHRONOUS_COMMIT)
 def locked_membership(
     *, user: User, study_name: str, for_leases: bool = False
 ) -> Iterator[Membership | None]:
-    """The membership of `user` in a study, or None, locked until the end of the block. What the block does is
-    one transaction.
-
-    `for_leases`: the block only writes leases. They may be lost if the machine stops, since the annotator
-    asks for them again. On SQLite there is then no lock, since often nothing is written at all.
-    """
+    """The membership of `user` in a study, or None, locked until the end of the block, which is one
+    transaction. `for_leases`: the block only writes leases, which may be lost if the machine stops; on SQLite
+    there is then no lock, since often nothing is written at all."""
     if for_leases and connection.vendor != "postgresql":
         yield queries.membership(user=user, study_name=study_name)
         return
@@ -57,12 +45,12 @@ def locked_membership(
     with transaction.atomic():
         membership = queries.membership(user=user, study_name=study_name, query=query)
         if membership is not None:
-            _mark(membership.enrolment, locked=True)
+            vars(membership.enrolment)["locked"] = True
         try:
             yield membership
         finally:
             if membership is not None:
-                _mark(membership.enrolment, locked=False)
+                vars(membership.enrolment)["locked"] = False
 
 
 def is_locked(enrolment: Enrolment) -> bool:
@@ -73,7 +61,3 @@ def is_locked(enrolment: Enrolment) -> bool:
 def transaction_of(enrolment: Enrolment) -> AbstractContextManager[Any]:
     """The open transaction if it has locked `enrolment`, else a new one."""
     return nullcontext() if is_locked(enrolment) else transaction.atomic()
-
-
-def _mark(enrolment: Enrolment, *, locked: bool) -> None:
-    vars(enrolment)["locked"] = locked

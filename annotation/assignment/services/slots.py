@@ -1,11 +1,6 @@
-"""Who judges what next: leasing, renewing and returning slots (DESIGN §4, docs/adr/0002-slots.md).
-
-Every change of a slot is one conditional UPDATE whose row count is the answer, so two processes can
-never hold the same slot. An annotator's `position` in the queue only grows, and a returned slot goes to
-the end of the queue, so the cost of *next* does not grow with the study.
-"""
-
-from __future__ import annotations
+"""Who judges what next: leasing, renewing and returning slots (DESIGN §4, docs/adr/0002-slots.md). Every
+change of a slot is one conditional UPDATE whose row count is the answer, so two processes never hold the same
+slot."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,22 +13,13 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from annotation.assignment import lease_keys
-from annotation.assignment.services import enrolment_lock, open_slots
-from annotation.assignment.services.open_slots import Candidate
+from annotation.assignment.constants import ENDED_STATUSES
+from annotation.assignment.queries import Candidate, open_slots
+from annotation.assignment.services import enrolment_lock
 from annotation.core import strata
 from annotation.core.prepared import Param, Prepared, PreparedUpdate
 from annotation.core.prepared_together import Changed, Together
-from annotation.models import Annotator, Enrolment, EnrolmentStatus, Slot, SlotState, Study, StudyStatus
-
-# They get no slots, even if they were at work when their request came in.
-_EXCLUDED = frozenset(
-    {
-        EnrolmentStatus.BLOCKED,
-        EnrolmentStatus.FINISHED,
-        EnrolmentStatus.SCREENED_OUT,
-        EnrolmentStatus.WITHDRAWN,
-    }
-)
+from annotation.models import Annotator, Enrolment, Slot, SlotState, Study, StudyStatus
 
 _ENROLMENT = Prepared(
     Enrolment.objects.filter(pk=Param("pk"))
@@ -82,15 +68,11 @@ def lease_next(*, enrolment: Enrolment, now: datetime | None = None) -> Slot | N
 def lease(
     *, enrolment: Enrolment, wanted: int, sweep: bool = True, now: datetime | None = None
 ) -> list[Slot]:
-    """The slots that `enrolment` should answer next, in this order, leased to them.
-
-    All slots they hold already are renewed, so a reload, a second tab or a crash costs nothing. New ones are
-    added until there are `wanted`, or fewer if that is all that is left for them. No slots are leased if the
-    study is not open, or if the annotator has left it or is blocked.
-
-    `sweep`: if nothing is left, first return expired leases of others. A transaction that has slots locked
-    must not ask for this: the sweep locks the study, and whoever has the study locked may wait for the slots.
-    """
+    """The slots that `enrolment` should answer next, in this order. All that they hold already are renewed,
+    and new ones added until there are `wanted`, or fewer if that is all that is left. None if the study is
+    not open, or if the annotator has left it or is blocked. `sweep`: if nothing is left, first return expired
+    leases of others. A transaction that has slots locked must not ask for this: the sweep locks the study,
+    and whoever has the study locked may wait for the slots."""
     now = now or timezone.now()
     with _without_disk_sync(), enrolment_lock.transaction_of(enrolment):
         if not _may_lease(enrolment):
@@ -108,15 +90,12 @@ def lease(
 
 def release_leases(*, enrolment: Enrolment) -> int:
     """Return every slot leased to `enrolment` to the queue, e.g. when they stop for now."""
-    leased = Slot.objects.filter(
-        study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
-    )
-    return _return_to_queue(leased)
+    return return_to_queue(_leased(enrolment))
 
 
 def release_leases_of_user(*, user_id: int) -> int:
     """Return every slot leased to an account, in any study, to the queue, when it logs out."""
-    return _return_to_queue(Slot.objects.filter(annotator__user=user_id, state=SlotState.LEASED))
+    return return_to_queue(Slot.objects.filter(annotator__user=user_id, state=SlotState.LEASED))
 
 
 def release_expired(*, now: datetime, study_id: int | None = None) -> int:
@@ -125,12 +104,7 @@ def release_expired(*, now: datetime, study_id: int | None = None) -> int:
     if study_id is not None:
         expired = expired.filter(study=study_id)
     # A locked slot is just being answered or renewed; the next sweep looks at it again.
-    return _return_to_queue(expired, skip_locked=True)
-
-
-def return_slot(*, slot_id: int) -> bool:
-    """Return one slot to the queue; False if it was not leased."""
-    return _return_to_queue(Slot.objects.filter(pk=slot_id, state=SlotState.LEASED)) == 1
+    return return_to_queue(expired, skip_locked=True)
 
 
 def restart_queue(*, annotator: Annotator) -> None:
@@ -139,11 +113,8 @@ def restart_queue(*, annotator: Annotator) -> None:
 
 
 def matching_strata(*, enrolment: Enrolment) -> list[str]:
-    """The strata of the study's slots that the annotator's profile matches.
-
-    Computed once and stored with the enrolment; `restart_queue` clears it. Tasks are frozen while people
-    answer, so only the profile can change the result.
-    """
+    """The strata of the study's slots that the annotator's profile matches, stored with the enrolment until
+    `restart_queue` clears it. Tasks are frozen while people answer, so only the profile can change it."""
     if enrolment.strata is not None:
         return list(enrolment.strata)
     slot_strata: set[str] = set()
@@ -159,22 +130,30 @@ def matching_strata(*, enrolment: Enrolment) -> list[str]:
     return list(enrolment.strata)
 
 
-def has_open_slot(*, enrolment: Enrolment) -> bool:
-    """Whether an open slot is left that the annotator could lease."""
+def is_done(*, enrolment: Enrolment) -> bool:
+    """Whether nothing is left for this annotator: they hold no item, and no open item is for them."""
+    if _leased(enrolment).exists():
+        return False
     texts = matching_strata(enrolment=enrolment)
-    return bool(open_slots.first(enrolment=enrolment, texts=texts, after=enrolment.position, least=1))
+    return not open_slots(enrolment=enrolment, texts=texts, after=enrolment.position, least=1)
+
+
+def _leased(enrolment: Enrolment) -> QuerySet[Slot]:
+    return Slot.objects.filter(
+        study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
+    )
 
 
 def _may_lease(enrolment: Enrolment) -> bool:
     """Whether `enrolment` may lease slots, read again and locked: two tabs of an annotator must not walk the
     queue side by side."""
     if enrolment_lock.is_locked(enrolment):
-        return enrolment.study.status == StudyStatus.OPEN and enrolment.status not in _EXCLUDED
+        return enrolment.study.status == StudyStatus.OPEN and enrolment.status not in ENDED_STATUSES
     row = _ENROLMENT.first(pk=enrolment.pk)
     if row is None:  # erased or merged with another meanwhile
         return False
     enrolment.annotator_id, enrolment.position, enrolment.strata, status, study_status = row
-    return study_status == StudyStatus.OPEN and status not in _EXCLUDED
+    return study_status == StudyStatus.OPEN and status not in ENDED_STATUSES
 
 
 @contextmanager
@@ -218,7 +197,7 @@ def _lease_open(*, enrolment: Enrolment, leased: Iterable[Slot], wanted: int, no
     units = {slot.unit_id for slot in leased}
     after, unbroken = enrolment.position, True
     while len(new) < wanted:
-        candidates = open_slots.first(enrolment=enrolment, texts=texts, after=after, least=wanted)
+        candidates = open_slots(enrolment=enrolment, texts=texts, after=after, least=wanted)
         if not candidates:
             break
         for slot in candidates:
@@ -254,7 +233,8 @@ def _claim(slot: Candidate, *, enrolment: Enrolment, moves_on: bool, now: dateti
     return Slot.from_db(DEFAULT_DB_ALIAS, _CLAIMED, values)
 
 
-def _return_to_queue(slots: QuerySet[Slot], *, skip_locked: bool = False) -> int:
+def return_to_queue(slots: QuerySet[Slot], *, skip_locked: bool = False) -> int:
+    """Return the leased ones of `slots` to the queue; how many."""
     returned = 0
     for study_id in list(slots.order_by().values_list("study", flat=True).distinct()):
         with transaction.atomic():

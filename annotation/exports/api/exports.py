@@ -1,9 +1,8 @@
 """Annotator-level data, for admins: whole exports, and judgements page by page. All access is recorded in the
 audit trail."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django.http import StreamingHttpResponse
@@ -12,57 +11,47 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import Busy, refusals
 from annotation.api.pages import list_query, page, page_serializer
-from annotation.api.resource import FileResource, Query, Resource, file_of
+from annotation.api.resource import ExportResource, FileResource, Query, Resource, file_of
 from annotation.api.study_access import study_for_export
 from annotation.exports.formats.registry import FORMATS
+from annotation.exports.packing import zip_response
 from annotation.exports.selection import STATUSES, ExportRefused, Filters
 from annotation.exports.services import judgements, writing
 from annotation.models import Judgement, OptionRole, Pool, Purpose, TaskKind
 
-TAGS = ["exports"]
-
-
-def filter_fields() -> dict[str, serializers.Field]:
-    """The filters of an export; a filter that is left out takes everything."""
-    return {
-        "task": serializers.ChoiceField(
-            choices=TaskKind.choices, required=False, help_text="Only answers to tasks of this kind."
-        ),
-        "since": serializers.DateField(required=False, help_text="Only answers from this day (UTC) on."),
-        "until": serializers.DateField(required=False, help_text="Only answers up to this day (UTC)."),
-        "group": serializers.CharField(
-            required=False, max_length=120, help_text="Only answers about the identity group of this name."
-        ),
-        "pool": serializers.ChoiceField(
-            choices=Pool.choices,
-            required=False,
-            help_text="in: residents of the region judged; out: North Americans who identify with it.",
-        ),
-        "stratum": serializers.CharField(
-            required=False, max_length=120, help_text="Only answers reserved for this stratum."
-        ),
-        "status": serializers.ChoiceField(
-            choices=STATUSES,
-            required=False,
-            help_text="counted: used by scores; surplus: came after the target was reached.",
-        ),
-    }
-
-
-ExportQuery: type[Query] = type(
-    "ExportQuery",
-    (Query,),
-    {
-        "format": serializers.ChoiceField(
-            choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
-        ),
-        **filter_fields(),
-    },
+operation = partial(extend_schema, tags=["exports"])
+_FORMAT = serializers.ChoiceField(
+    choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
 )
-JudgementsQuery = list_query("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
+_FILTERS: dict[str, serializers.Field] = {
+    "task": serializers.ChoiceField(
+        choices=TaskKind.choices, required=False, help_text="Only answers to tasks of this kind."
+    ),
+    "since": serializers.DateField(required=False, help_text="Only answers from this day (UTC) on."),
+    "until": serializers.DateField(required=False, help_text="Only answers up to this day (UTC)."),
+    "group": serializers.CharField(
+        required=False, max_length=120, help_text="Only answers about the identity group of this name."
+    ),
+    "pool": serializers.ChoiceField(
+        choices=Pool.choices,
+        required=False,
+        help_text="in: residents of the region judged; out: North Americans who identify with it.",
+    ),
+    "stratum": serializers.CharField(
+        required=False, max_length=120, help_text="Only answers reserved for this stratum."
+    ),
+    "status": serializers.ChoiceField(
+        choices=STATUSES,
+        required=False,
+        help_text="counted: used by scores; surplus: came after the target was reached.",
+    ),
+}
+EXPORT_FIELDS = {"format": _FORMAT, **_FILTERS}
+"""A format, and filters: a filter that is left out takes everything."""
+ExportQuery: type[Query] = type("ExportQuery", (Query,), dict(EXPORT_FIELDS))
+JudgementsQuery = list_query("Judgements", orders={"id": "pk"}, default="id", **_FILTERS)
 
 
 class FormatSerializer(serializers.Serializer):
@@ -126,22 +115,15 @@ class Formats(Resource):
 
     scopes: ClassVar = {"GET": None}
 
-    @extend_schema(operation_id="export_formats", responses=FormatsSerializer, tags=TAGS)
+    @operation(operation_id="export_formats", responses=FormatsSerializer)
     def get(self, request: Request) -> Response:
         return Response(FormatsSerializer({"formats": list(FORMATS.values())}).data)
 
 
-class Download(FileResource):
+class Download(ExportResource, FileResource):
     """An immediate export."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
-        operation_id="export_download",
-        parameters=[ExportQuery],
-        responses=file_of("application/zip"),
-        tags=TAGS,
-    )
+    @operation(operation_id="export_download", parameters=[ExportQuery], responses=file_of("application/zip"))
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         """A zip archive with the data and a description of its columns, streamed as it is made. For large
         studies, create a background export."""
@@ -150,26 +132,19 @@ class Download(FileResource):
         fmt = params.pop("format")
         with refusals(ExportRefused, status=422):
             archive = writing.stream_zip(study=study, fmt=fmt, by=request.user, filters=Filters(**params))
-        return StreamingHttpResponse(
-            archive,
-            content_type="application/zip",
-            headers={"Content-Disposition": f'attachment; filename="{study.name}-{fmt}.zip"'},
-        )
+        return zip_response(archive, f"{study.name}-{fmt}.zip")
 
 
-class Judgements(Resource):
+class Judgements(ExportResource):
     """Each annotator's judgement of each option, with superseded and surplus answers marked."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="judgements_list",
         parameters=[JudgementsQuery],
         responses={
             200: page_serializer(JudgementSerializer),
             503: OpenApiResponse(description="A long transaction is writing answers. Try again."),
         },
-        tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
         """Every page is recorded in the audit trail. While answers come in, pages show different moments; an

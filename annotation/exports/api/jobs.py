@@ -1,23 +1,20 @@
 """Background exports: request, watch, download. For admins; each sees their own."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import Any, ClassVar
-
-from django.http import FileResponse, Http404
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from django.http import FileResponse
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import Conflict, StorageUnreachable, refusals
-from annotation.api.pages import list_query, page, page_serializer
-from annotation.api.resource import Body, FileResource, Resource, file_of
+from annotation.api.pages import documents_list, filtered_page, list_query
+from annotation.api.resource import Body, ExportResource, FileResource, file_of
 from annotation.api.study_access import study_for_export
 from annotation.exports import queries, tasks
-from annotation.exports.api.exports import TAGS, filter_fields
-from annotation.exports.formats.registry import FORMATS, UnknownFormat
+from annotation.exports.api.exports import EXPORT_FIELDS, operation
+from annotation.exports.formats.registry import UnknownFormat
 from annotation.exports.selection import ExportRefused, Filters
 from annotation.exports.services import jobs as export_jobs
 from annotation.models import ExportJob, ExportState
@@ -47,17 +44,7 @@ class ExportJobSerializer(serializers.Serializer):
         return bool(job.file)
 
 
-ExportBody: type[Body] = type(
-    "ExportBody",
-    (Body,),
-    {
-        "__doc__": "A format and filters.",
-        "format": serializers.ChoiceField(
-            choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
-        ),
-        **filter_fields(),
-    },
-)
+ExportBody: type[Body] = type("ExportBody", (Body,), {"__doc__": "A format and filters.", **EXPORT_FIELDS})
 ExportsQuery = list_query(
     "Exports",
     orders={"id": "pk"},
@@ -68,32 +55,21 @@ ExportsQuery = list_query(
 )
 
 
-class Exports(Resource):
+class Exports(ExportResource):
     """The background exports of a study that this account requested."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
-        operation_id="exports_list",
-        parameters=[ExportsQuery],
-        responses=page_serializer(ExportJobSerializer),
-        tags=TAGS,
-    )
+    @documents_list("exports_list", query=ExportsQuery, row=ExportJobSerializer, tag="exports")
     def get(self, request: Request, name: str) -> Response:
         rows = ExportJob.objects.filter(study=study_for_export(request, name), by=request.user)
-        query = self.query(ExportsQuery)
-        if "state" in query:
-            rows = rows.filter(state=query["state"])
-        return page(request, rows, query=query, kind=ExportsQuery, row=ExportJobSerializer)
+        return filtered_page(self, rows, kind=ExportsQuery, row=ExportJobSerializer)
 
-    @extend_schema(
+    @operation(
         operation_id="exports_create",
         request=ExportBody,
         responses={
             202: ExportJobSerializer,
             422: OpenApiResponse(description="A filter has an unknown value; detail lists the known ones."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         """Request an export. Returns the existing one if the same export is pending or being made already."""
@@ -106,19 +82,16 @@ class Exports(Resource):
         return Response(ExportJobSerializer(job).data, status=202)
 
 
-class OneExport(Resource):
+class OneExport(ExportResource):
     """A background export."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(operation_id="exports_read", responses=ExportJobSerializer, tags=TAGS)
+    @operation(operation_id="exports_read", responses=ExportJobSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         return Response(ExportJobSerializer(_job(request, name, number)).data)
 
-    @extend_schema(
+    @operation(
         operation_id="exports_delete",
         responses={204: OpenApiResponse(description="The export and its file are deleted.")},
-        tags=TAGS,
     )
     def delete(self, request: Request, name: str, number: int) -> Response:
         """Delete an export and its file; a worker that is making it stops."""
@@ -126,19 +99,16 @@ class OneExport(Resource):
         return Response(status=204)
 
 
-class Retry(Resource):
+class Retry(ExportResource):
     """Making an export again."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="exports_retry",
         request=None,
         responses={
             202: ExportJobSerializer,
             409: OpenApiResponse(description="It is pending, being made, or done already."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int) -> Response:
         """Make an export again that failed, or whose file was deleted."""
@@ -150,19 +120,16 @@ class Retry(Resource):
         return Response(ExportJobSerializer(job).data, status=202)
 
 
-class ExportFile(FileResource):
+class ExportFile(ExportResource, FileResource):
     """The file of an export."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="exports_file",
         responses={
             **file_of("application/zip"),
             409: OpenApiResponse(description="There is no file yet, or it was deleted."),
             503: OpenApiResponse(description="The export storage is not responding."),
         },
-        tags=TAGS,
     )
     def get(self, request: Request, name: str, number: int) -> FileResponse:
         """A zip archive with the data and a description of its columns. The audit trail records each
@@ -173,16 +140,8 @@ class ExportFile(FileResource):
                 file = export_jobs.open_file(job=job, by=request.user)
         except OSError as error:
             raise StorageUnreachable from error
-        return FileResponse(
-            file,
-            as_attachment=True,
-            filename=f"{job.study.name}-{job.format}.zip",
-            content_type="application/zip",
-        )
+        return FileResponse(file, as_attachment=True, filename=f"{job.study.name}-{job.format}.zip")
 
 
 def _job(request: Request, name: str, number: int) -> ExportJob:
-    job = queries.export_job(request.user, study_for_export(request, name), pk=number)
-    if job is None:
-        raise Http404
-    return job
+    return queries.export_job(request.user, study_for_export(request, name), pk=number)

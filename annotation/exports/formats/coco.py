@@ -1,13 +1,11 @@
 """COCO: boxes with the annotator of each, and reviewed images without boxes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import chain
 
 from annotation.exports import image_answers
-from annotation.exports.packing import File, TemporaryText, encoded_chunks
+from annotation.exports.packing import File, TemporaryText
 from annotation.exports.selection import Selection
 
 COLUMNS = (
@@ -35,16 +33,14 @@ def files(selection: Selection) -> Iterator[File]:
     yield File(
         "annotations.json",
         chain(
-            encoded_chunks(_head(selection, numbers, images_text)),
+            map(str.encode, _head(selection, numbers, images_text)),
             images_text.content(),
-            encoded_chunks(_tail(numbers)),
+            map(str.encode, _tail(numbers)),
         ),
     )
 
 
-def _head(
-    selection: Selection, numbers: image_answers.CategoryNumbers, images_text: TemporaryText
-) -> Iterator[str]:
+def _head(selection: Selection, numbers: dict[str, int], images_text: TemporaryText) -> Iterator[str]:
     """All annotations. The images are written aside at the same time, so that both come from one pass."""
     study = selection.study
     info = {"description": study.title, "study": study.name, "simulated": study.simulated}
@@ -58,14 +54,12 @@ def _head(
     yield '],\n"images": ['
 
 
-def _tail(numbers: image_answers.CategoryNumbers) -> Iterator[str]:
+def _tail(numbers: dict[str, int]) -> Iterator[str]:
     categories = [{"id": key, "name": text, "supercategory": "attribute"} for text, key in numbers.items()]
     yield f'],\n"categories": {_json(categories)}}}\n'
 
 
-def _annotations(
-    image: image_answers.ReviewedImage, numbers: image_answers.CategoryNumbers
-) -> Iterator[dict[str, object]]:
+def _annotations(image: image_answers.ReviewedImage, numbers: dict[str, int]) -> Iterator[dict[str, object]]:
     for review in image.reviews:
         for shown in review.chosen:
             for x0, y0, x1, y1 in shown.boxes:
@@ -82,7 +76,7 @@ def _annotations(
                 }
 
 
-def _image(image: image_answers.ReviewedImage, numbers: image_answers.CategoryNumbers) -> dict[str, object]:
+def _image(image: image_answers.ReviewedImage, numbers: dict[str, int]) -> dict[str, object]:
     named = {} if image.name == image.file_name else {"name": image.name}
     return {
         "id": image.key,

@@ -1,7 +1,5 @@
 """A folder for `datasets.load_dataset(FOLDER)`: images, or a table if no image has a file here."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 
@@ -58,16 +56,17 @@ def readme_header(selection: Selection) -> str:
 
 def files(selection: Selection) -> Iterator[File]:
     here, elsewhere = TemporaryText(), TemporaryText()
-    images = 0
+    any_stored = False
     for image in image_answers.reviewed_images(selection):
         line = _line(image)
-        if image_answers.has_file(image):
-            images += 1
-            yield image_answers.image_file(image, f"data/{image.file_name}")
-            here.write(json.dumps({"file_name": image.file_name, **line}, ensure_ascii=False) + "\n")
-        else:
-            elsewhere.write(json.dumps(line, ensure_ascii=False) + "\n")
-    if images:
+        stored = list(image_answers.stored_files(image, f"data/{image.file_name}"))
+        if stored:
+            line = {"file_name": image.file_name, **line}
+        yield from stored
+        text = here if stored else elsewhere
+        text.write(json.dumps(line, ensure_ascii=False) + "\n")
+        any_stored |= bool(stored)
+    if any_stored:
         yield File("data/metadata.jsonl", here.content())
         yield File("images_elsewhere.jsonl", elsewhere.content())
     else:

@@ -1,16 +1,13 @@
 """Label Studio: one task for each page of an image, with an annotation for every response."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import groupby
 from xml.sax.saxutils import quoteattr
 
 from annotation.exports import image_answers
-from annotation.exports.packing import File, encoded_chunks
-from annotation.exports.selection import COUNTED, NONE_OF_ABOVE, Selection, check_attributes
-from annotation.models import TaskKind
+from annotation.exports.packing import File
+from annotation.exports.selection import NONE_OF_ABOVE, Selection
 
 COLUMNS = (
     ("labelstudio.json: id", "number of the unit: one page of one image"),
@@ -36,18 +33,12 @@ COLUMNS = (
 )
 
 
-def check_selection(selection: Selection) -> None:
-    """Raises ExportRefused if an attribute would be mistaken for none of the above."""
-    check_attributes(selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION]))
-
-
 def files(selection: Selection) -> Iterator[File]:
-    numbers = image_answers.category_numbers(selection)
-    yield File("labelstudio.json", encoded_chunks(_tasks(selection, numbers)))
-    yield File("config.xml", [_config(numbers).encode()])
+    yield File("labelstudio.json", map(str.encode, _tasks(selection)))
+    yield File("config.xml", [_config(list(image_answers.category_numbers(selection))).encode()])
 
 
-def _tasks(selection: Selection, numbers: image_answers.CategoryNumbers) -> Iterator[str]:
+def _tasks(selection: Selection) -> Iterator[str]:
     yield "["
     between = "\n"
     names: set[str] = set()
@@ -56,8 +47,6 @@ def _tasks(selection: Selection, numbers: image_answers.CategoryNumbers) -> Iter
         names.add(name)
         for unit, of_unit in groupby(image.reviews, key=lambda review: review.unit):
             reviews = list(of_unit)
-            for text in reviews[0].attributes:
-                numbers[text]  # adds an attribute that is new since the numbers were read
             task = {
                 "id": unit,
                 "data": {
@@ -129,8 +118,7 @@ def _results(image: image_answers.ReviewedImage, review: image_answers.Review) -
             }
 
 
-def _config(numbers: image_answers.CategoryNumbers) -> str:
-    names = sorted(numbers)
+def _config(names: list[str]) -> str:
     labels = "".join(f"    <Label value={quoteattr(name)}/>\n" for name in names)
     choices = "".join(f"    <Choice value={quoteattr(name)}/>\n" for name in names)
     none = f"    <Choice value={quoteattr(NONE_OF_ABOVE)}/>\n"

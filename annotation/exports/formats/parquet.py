@@ -1,7 +1,5 @@
 """The long table as Parquet: typed columns, written one row group at a time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 
@@ -14,14 +12,14 @@ from annotation.exports.formats import postgres_copy
 from annotation.exports.packing import File, StreamBuffer
 from annotation.exports.selection import Selection
 
-_TYPES = {
+TYPES = {
     "text": pa.string(),
     "number": pa.int64(),
     "yes/no": pa.bool_(),
     "time": pa.timestamp("us", tz="UTC"),
     "boxes": pa.list_(pa.list_(pa.float64())),
 }
-SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind, _ in table.COLUMN_SPECS])
+SCHEMA = pa.schema([(name, TYPES[kind]) for name, kind, _ in table.COLUMN_SPECS])
 GROUP_ROWS = 20_000
 """Rows of a row group, all in memory at a time."""
 
@@ -58,9 +56,13 @@ def batches(selection: Selection) -> Iterator[pa.RecordBatch]:
 def python_batches(selection: Selection) -> Iterator[pa.RecordBatch]:
     """The same, built by Python from the rows of `table`."""
     for rows in table.chunks(selection):
-        columns = zip(*rows, strict=True)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+        yield record_batch(rows, SCHEMA)
+
+
+def record_batch(rows: list[table.Row], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _parse(lines: list[bytes]) -> pa.RecordBatch:

@@ -1,7 +1,5 @@
 """All export formats: name, purpose, columns and writer of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -22,7 +20,7 @@ from annotation.exports.formats import (
     yolo,
 )
 from annotation.exports.packing import File
-from annotation.exports.selection import COUNTED, ExportRefused, Selection
+from annotation.exports.selection import COUNTED, ExportRefused, Selection, check_attributes
 from annotation.models import TaskKind
 
 FOLDER = ""
@@ -47,11 +45,11 @@ class Format:
     name: str
     title: str | Promise
     use: str | Promise
-    ending: str
-    media_type: str
     columns: Columns
     files: Callable[[Selection], Iterator[File]]
-    notes: str = ""
+    notes: str
+    ending: str = FOLDER
+    media_type: str = "application/zip"
     readme_header: Callable[[Selection], str] = lambda selection: ""
     check_selection: Callable[[Selection], None] = lambda selection: None
     status: str = COUNTED
@@ -92,41 +90,39 @@ FORMATS: dict[str, Format] = {
             "csv",
             _("Long table, CSV"),
             _("For spreadsheets, R and pandas: one row for each annotator, item and option shown."),
-            ".csv",
-            "text/csv",
             _LONG,
             postgres_copy.csv_files,
             f"{_CELLS} With pandas, read it with `keep_default_na=False`.",
+            ending=".csv",
+            media_type="text/csv",
             status=ANY_STATUS,
         ),
         Format(
             "jsonl",
             _("Long table, JSON lines"),
             _("For programs: the same rows, with typed numbers, booleans and boxes."),
-            ".jsonl",
-            "application/x-ndjson",
             _LONG,
             postgres_copy.jsonl_files,
             "One JSON object per line. Unknown values are null; yes and no are true and false.",
+            ending=".jsonl",
+            media_type="application/x-ndjson",
             status=ANY_STATUS,
         ),
         Format(
             "parquet",
             _("Long table, Parquet"),
             _("For large studies: the same rows in typed, compressed columns."),
-            ".parquet",
-            "application/vnd.apache.parquet",
             _LONG,
             parquet.parquet_files,
             "Unknown values are null; yes and no are booleans, times are UTC, boxes are lists of numbers.",
+            ending=".parquet",
+            media_type="application/vnd.apache.parquet",
             status=ANY_STATUS,
         ),
         Format(
             "visage",
             _("ViSAGe's files"),
             _("For code that reads ViSAGe's release: its two sheets, which do not identify annotators."),
-            FOLDER,
-            "application/zip",
             visage.COLUMNS,
             visage.files,
             f"{_COUNTED} `import_visage` reads it back if every page has five rows, including none of the "
@@ -139,11 +135,11 @@ FORMATS: dict[str, Format] = {
             "seegull",
             _("SeeGULL's table"),
             _("For code that reads SeeGULL's release: votes by pool and ratings for each association."),
-            ".csv",
-            "text/csv",
             seegull.COLUMNS,
             seegull.files,
             f"{_COUNTED} `import_seegull` reads it back. {_CELLS}",
+            ending=".csv",
+            media_type="text/csv",
             kinds=seegull.KINDS,
             check_selection=seegull.check_selection,
         ),
@@ -151,30 +147,28 @@ FORMATS: dict[str, Format] = {
             "crowdkit",
             _("Crowd-Kit"),
             _("For aggregation with Crowd-Kit: task, worker and label."),
-            ".csv",
-            "text/csv",
             text.CROWDKIT_COLUMNS,
             text.crowdkit_files,
             f"{_COUNTED} {_CELLS}",
-            check_selection=text.check_crowdkit,
+            ending=".csv",
+            media_type="text/csv",
+            check_selection=check_attributes,
         ),
         Format(
             "coco",
             _("COCO"),
             _("For detection tools: boxes with the annotator of each, and reviewed images without boxes."),
-            ".json",
-            "application/json",
             coco.COLUMNS,
             coco.files,
             f"{_COUNTED} Boxes of different annotators are kept side by side, not merged.",
+            ending=".json",
+            media_type="application/json",
             kinds=_IMAGES,
         ),
         Format(
             "yolo",
             _("YOLO"),
             _("For training detectors: a text file for each image, empty if nobody drew a box."),
-            FOLDER,
-            "application/zip",
             yolo.COLUMNS,
             yolo.files,
             f"{_COUNTED} Boxes of different annotators are kept side by side, not merged. {_CELLS}",
@@ -184,8 +178,6 @@ FORMATS: dict[str, Format] = {
             "voc",
             _("Pascal VOC"),
             _("For tools that read Pascal VOC: an XML file for each image."),
-            FOLDER,
-            "application/zip",
             voc.COLUMNS,
             voc.files,
             f"{_COUNTED} Boxes of different annotators are kept side by side, not merged.",
@@ -195,25 +187,21 @@ FORMATS: dict[str, Format] = {
             "huggingface",
             _("Hugging Face dataset"),
             _("For the datasets library: images with their boxes and every judgement."),
-            FOLDER,
-            "application/zip",
             huggingface.COLUMNS,
             huggingface.files,
             f"{_COUNTED} Open the folder with `datasets.load_dataset(FOLDER)`.",
-            huggingface.readme_header,
+            readme_header=huggingface.readme_header,
             kinds=_IMAGES,
         ),
         Format(
             "labelstudio",
             _("Label Studio"),
             _("For continuing in Label Studio: tasks with every annotator's choices and boxes."),
-            FOLDER,
-            "application/zip",
             labelstudio.COLUMNS,
             labelstudio.files,
             f"{_COUNTED} Create a project with config.xml, then import labelstudio.json.",
             kinds=_IMAGES,
-            check_selection=labelstudio.check_selection,
+            check_selection=check_attributes,
         ),
     )
 }
@@ -241,10 +229,6 @@ def readme(one: Format, selection: Selection) -> str:
         "",
         "| column | meaning |",
         "| --- | --- |",
-        *(f"| {_code(name)} | {meaning} |" for name, meaning in one.columns),
+        *(f"| {name if ' ' in name else f'`{name}`'} | {meaning} |" for name, meaning in one.columns),
     ]
     return one.readme_header(selection) + "\n".join(lines) + "\n"
-
-
-def _code(name: str) -> str:
-    return name if " " in name else f"`{name}`"

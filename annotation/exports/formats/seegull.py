@@ -1,14 +1,12 @@
 """A study's votes and ratings in SeeGULL's format; `import_seegull` reads it back (PROTOCOL §13)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from annotation.core.csv_text import csv_lines
-from annotation.exports.packing import File, encoded_chunks
+from annotation.exports.packing import File
 from annotation.exports.selection import COUNTED, Selection, check_groups, with_pools
 from annotation.exports.table import CHUNK
 from annotation.imports.readers import seegull as released
@@ -54,7 +52,7 @@ def check_selection(selection: Selection) -> None:
 
 
 def files(selection: Selection) -> Iterator[File]:
-    yield File("seegull.csv", encoded_chunks(csv_lines([row]) for row in _table(selection)))
+    yield File("seegull.csv", (csv_lines([row]).encode() for row in _table(selection)))
 
 
 def _table(selection: Selection) -> Iterator[tuple[Any, ...]]:

@@ -1,7 +1,5 @@
 """Text formats: the long table as CSV and JSON lines, and Crowd-Kit's table."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,8 +8,7 @@ from typing import Any
 from annotation.core.csv_text import csv_lines
 from annotation.exports import table
 from annotation.exports.packing import File
-from annotation.exports.selection import COUNTED, NONE_OF_ABOVE, Selection, check_attributes
-from annotation.models import TaskKind
+from annotation.exports.selection import COUNTED, NONE_OF_ABOVE, Selection
 
 
 def long_csv(selection: Selection) -> Iterator[bytes]:
@@ -47,11 +44,6 @@ CROWDKIT_COLUMNS = (
     ),
     ("label", "the value in words, e.g. `Depicted`"),
 )
-
-
-def check_crowdkit(selection: Selection) -> None:
-    """Raises ExportRefused if an attribute would be mistaken for none of the above."""
-    check_attributes(selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION]))
 
 
 def crowdkit_files(selection: Selection) -> Iterator[File]:

@@ -1,10 +1,8 @@
 """ViSAGe's two released files; `import_visage` reads them back (PROTOCOL §13)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any
@@ -14,7 +12,7 @@ from django.db.models import Exists, OuterRef
 from annotation.core import strata
 from annotation.core.csv_text import csv_lines
 from annotation.exports import image_answers
-from annotation.exports.packing import File, TemporaryText, encoded_chunks, xlsx_sheet
+from annotation.exports.packing import File, TemporaryText, xlsx_sheet
 from annotation.exports.selection import (
     COUNTED,
     NONE_OF_ABOVE,
@@ -60,8 +58,6 @@ COLUMNS = (
     ("left_out.csv", "attributes without a row, because a rating from one of the three origins is missing"),
 )
 KINDS = (TaskKind.DEPICTION, TaskKind.VISUAL_NATURE)
-_PAGES_HEAD = released_pages.COLUMNS
-_RATINGS_HEAD = released_ratings.COLUMNS
 _ORIGINS = {place.lower(): ending for ending, place in released_ratings.ORIGINS.items()} | {"europe": "emea"}
 _RATINGS = {score: rating for rating, score in released_ratings.SCORES.items()}
 _MAX_NUMBER, _SIX_DIGITS = 999_999, 100_000
@@ -72,7 +68,7 @@ def check_selection(selection: Selection) -> None:
     """Raises ExportRefused if groups or attributes would be confused, or a group could not be read back."""
     rows = selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION])
     check_groups(rows, of="image")
-    check_attributes(rows)
+    check_attributes(selection)
     for group in rows.order_by().values_list("response__unit__image__group__name", flat=True).distinct():
         if not _readable(group):
             raise ExportRefused(
@@ -89,29 +85,18 @@ def files(selection: Selection) -> Iterator[File]:
         names = _names(selection.study, images_text)
         yield File(
             "Image Annotations.xlsx",
-            xlsx_sheet(
-                released_pages.SHEET, _with_head(_PAGES_HEAD, _pages(selection, names)), too_long=_too_long
-            ),
+            xlsx_sheet(released_pages.SHEET, chain([released_pages.COLUMNS], _pages(selection, names))),
         )
         # The same rows a second time: progress counts them once
-        rows = _with_head(_PAGES_HEAD, _pages(replace(selection, on_progress=None), names))
-        yield File("ImageAnnotations.csv", encoded_chunks(csv_lines([row]) for row in rows))
+        rows = chain([released_pages.COLUMNS], _pages(replace(selection, on_progress=None), names))
+        yield File("ImageAnnotations.csv", (csv_lines([row]).encode() for row in rows))
         yield File("images.csv", images_text.content())
     if task != TaskKind.DEPICTION:
         left_out = TemporaryText()
         left_out.write(csv_lines([("attribute", "unit")]))
-        ratings = _with_head(_RATINGS_HEAD, _ratings(selection, left_out))
-        yield File("Visual Attributes_.xlsx", xlsx_sheet(released_ratings.SHEET, ratings, too_long=_too_long))
+        ratings = chain([released_ratings.COLUMNS], _ratings(selection, left_out))
+        yield File("Visual Attributes_.xlsx", xlsx_sheet(released_ratings.SHEET, ratings))
         yield File("left_out.csv", left_out.content())
-
-
-def _with_head(head: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    yield head
-    yield from rows
-
-
-def _too_long() -> ExportRefused:
-    return ExportRefused("These are more rows than an Excel sheet can hold. Filter, or use the long table.")
 
 
 def _names(study: Study, images_text: TemporaryText) -> dict[int, str]:

@@ -1,7 +1,5 @@
 """Pascal VOC: one XML file per image, without objects if nobody drew a box."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
@@ -34,8 +32,7 @@ def files(selection: Selection) -> Iterator[File]:
     names = TemporaryText()
     for image in image_answers.reviewed_images(selection):
         yield File(f"Annotations/{image.stem}.xml", ["".join(_document(image)).encode()])
-        if image_answers.has_file(image):
-            yield image_answers.image_file(image, f"JPEGImages/{image.file_name}")
+        yield from image_answers.stored_files(image, f"JPEGImages/{image.file_name}")
         names.write(f"{image.stem}\n")
     yield File("ImageSets/Main/all.txt", names.content())
 

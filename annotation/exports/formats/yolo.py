@@ -1,7 +1,5 @@
 """YOLO: one text file per image, empty if nobody drew a box."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator
@@ -62,8 +60,7 @@ def files(selection: Selection) -> Iterator[File]:
                 _line(numbers[shown.attribute], box, image) for shown in review.chosen for box in shown.boxes
             ]
         yield File(f"labels/{part}/{image.stem}.txt", ["".join(lines).encode()])
-        if image_answers.has_file(image):
-            yield image_answers.image_file(image, f"images/{part}/{image.file_name}")
+        yield from image_answers.stored_files(image, f"images/{part}/{image.file_name}")
     yield File("images.csv", images.content())
     yield File("annotators.csv", annotators.content())
     yield File("data.yaml", [_data(numbers, validation).encode()])
@@ -92,7 +89,7 @@ def _validation(selection: Selection) -> set[int]:
     return {pk for _, pk in hashed[:held_out]}
 
 
-def _data(numbers: image_answers.CategoryNumbers, validation: set[int]) -> str:
+def _data(numbers: dict[str, int], validation: set[int]) -> str:
     # Without `path`: readers would resolve it relative to their working directory.
     val = f"val: images/{VAL}\n" if validation else "# No val: there are too few images to hold one out.\n"
     names = "".join(

@@ -1,8 +1,6 @@
 """Background exports: requested by a page or the API, claimed by a worker, made in one go (DESIGN §8).
 
-The database row decides. Every update checks that the job still has this worker's claim: a worker whose lease
-has expired finds another claim, and its work is discarded. After a crash the export starts again instead of
-continuing: its snapshot of the study ended with its transaction (docs/exports.md).
+The database row decides: every update checks that the job still has this worker's claim.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -24,10 +21,11 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotation import events, export_files
+from annotation.core.heartbeat import PeriodicThread
 from annotation.exports import snapshot
+from annotation.exports.formats.registry import get_format
 from annotation.exports.selection import ExportRefused, Filters, Selection
 from annotation.exports.services import writing
-from annotation.exports.services.progress import LeaseRenewal
 from annotation.exports.snapshot import WithdrawnDuringExport
 from annotation.models import AuditEvent, ExportJob, ExportState, Study
 
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 MAX_ATTEMPTS = 3
+RENEWAL_SECONDS = 1.0
 DISK_FULL_PAUSE = timedelta(minutes=1)
 """The pause after an attempt that found the disk full: no worker claims the job until then."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -53,11 +52,21 @@ class _ClaimLost(Exception):
     """Another worker has claimed the job, or it was deleted."""
 
 
-@dataclass(frozen=True)
-class _Written:
-    path: Path
-    size: int
-    sha256: str
+class LeaseRenewal(PeriodicThread):
+    """Renews the job's lease and stores its progress, on a connection of its own: the export's is in a
+    read-only snapshot. `lost` is set when the job no longer has this worker's claim."""
+
+    def __init__(self, job: ExportJob, selection: Selection) -> None:
+        seconds = min(RENEWAL_SECONDS, _lease().total_seconds() / 3)
+        super().__init__(self._renew, every=lambda: seconds, name="export-lease")
+        self.lost = False
+        self._job, self._selection = job, selection
+
+    def _renew(self) -> bool:
+        expires_at = timezone.now() + _lease()
+        changed = _still_claimed(self._job).update(rows=self._selection.rows, lease_expires_at=expires_at)
+        self.lost = not changed
+        return not self.lost
 
 
 def request(*, study: Study, fmt: str, filters: Filters, by: User) -> ExportJob:
@@ -136,8 +145,8 @@ def make(
     selection = Selection(job.study, Filters.from_dict(job.filters))
     path = export_files.work_folder() / export_files.file_name(job)
     try:
-        written = _write(job, selection, path, stopping)
-        _finish(job, selection, written)
+        sha256 = _write(job, selection, path, stopping)
+        _finish(job, selection, path, sha256)
     except (_Stopped, WithdrawnDuringExport):
         _still_claimed(job).update(**_PENDING, attempts=F("attempts") - 1)
     except _ClaimLost:
@@ -192,7 +201,7 @@ def _claim(job_id: int, now: datetime) -> ExportJob | None:
     ).update(
         state=ExportState.CLAIMED,
         claim=uuid4(),
-        lease_expires_at=now + lease_duration(),
+        lease_expires_at=now + _lease(),
         attempts=F("attempts") + 1,
         rows=0,
         total=None,
@@ -200,7 +209,7 @@ def _claim(job_id: int, now: datetime) -> ExportJob | None:
     return ExportJob.objects.select_related("study", "by").get(pk=job_id) if taken else None
 
 
-def lease_duration() -> timedelta:
+def _lease() -> timedelta:
     """How long a worker may be silent before another one may claim its export."""
     return timedelta(seconds=settings.JOB_LEASE_SECONDS)
 
@@ -209,13 +218,13 @@ def _still_claimed(job: ExportJob) -> QuerySet[ExportJob]:
     return ExportJob.objects.filter(pk=job.pk, state=ExportState.CLAIMED, claim=job.claim)
 
 
-def _write(job: ExportJob, selection: Selection, path: Path, stopping: Callable[[], bool]) -> _Written:
+def _write(job: ExportJob, selection: Selection, path: Path, stopping: Callable[[], bool]) -> str:
+    """Write the archive to `path`; returns its SHA-256."""
     digest = hashlib.sha256()
-    with LeaseRenewal(_still_claimed(job), selection, lease_duration()) as lease, path.open("xb") as out:
+    lease = LeaseRenewal(job, selection)
+    with lease, path.open("xb") as out:
         path.chmod(0o600)
-        _still_claimed(job).update(
-            total=writing.count_judgements(study=job.study, fmt=job.format, filters=selection.filters)
-        )
+        _still_claimed(job).update(total=get_format(job.format).total(selection))
         for piece in writing.archive(fmt=job.format, selection=selection):
             if lease.lost:
                 raise _ClaimLost
@@ -225,16 +234,16 @@ def _write(job: ExportJob, selection: Selection, path: Path, stopping: Callable[
             digest.update(piece)
         out.flush()
         os.fsync(out.fileno())
-        return _Written(path, out.tell(), digest.hexdigest())
+        return digest.hexdigest()
 
 
-def _finish(job: ExportJob, selection: Selection, written: _Written) -> None:
+def _finish(job: ExportJob, selection: Selection, path: Path, sha256: str) -> None:
     """Store the file, if the job still has this worker's claim and nobody withdrew."""
     # A remote storage may take long for a large file
-    with LeaseRenewal(_still_claimed(job), selection, lease_duration()), written.path.open("rb") as file:
-        name = export_files.storage().save(
-            export_files.file_name(job), export_files.DiskFile(file, str(written.path))
-        )
+    with LeaseRenewal(job, selection), path.open("rb") as file:
+        stored = export_files.DiskFile(file, str(path))
+        size = stored.size
+        name = export_files.storage().save(path.name, stored)
     try:
         with transaction.atomic():
             # A withdrawal locks this row as well: either we see it, or it sees this file.
@@ -247,14 +256,14 @@ def _finish(job: ExportJob, selection: Selection, written: _Written) -> None:
                 rows=selection.rows,
                 total=selection.rows,
                 file=name,
-                size=written.size,
-                sha256=written.sha256,
+                size=size,
+                sha256=sha256,
                 error="",
                 finished_at=timezone.now(),
             )
             if not done:
                 raise _ClaimLost
-            more: dict[str, str | int] = {"job": job.pk, "rows": selection.rows, "sha256": written.sha256}
+            more: dict[str, str | int] = {"job": job.pk, "rows": selection.rows, "sha256": sha256}
             writing.record_export(job.study, job.by, job.format, selection.filters, **more)
             _announce(job, ExportState.DONE, rows=selection.rows)
     except BaseException:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
@@ -60,7 +59,7 @@ def read_rows(
     )
     row_of = {
         (row[_RESPONSE], row[_POSITION]): dict(zip(COLUMNS, row, strict=True))
-        for rows in chunks(_ListedJudgements(study, filters, ids=ids))
+        for rows in chunks(Selection(study, filters, ids=ids))
         for row in rows
     }
     keys = [(judgement.response_id, judgement.position) for judgement in found]
@@ -69,13 +68,3 @@ def read_rows(
 
 
 _RESPONSE, _POSITION = COLUMNS.index("response"), COLUMNS.index("shown_position")
-
-
-@dataclass
-class _ListedJudgements(Selection):
-    """Only the answers with the given ids."""
-
-    ids: Sequence[int] = ()
-
-    def judgements(self, *, status: str = "", tasks: Sequence[str] = ()) -> QuerySet[Judgement]:
-        return super().judgements(status=status, tasks=tasks).filter(pk__in=self.ids)

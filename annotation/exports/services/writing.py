@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from annotation.exports.formats.postgres_copy import long_csv
 from annotation.exports.formats.registry import FOLDER, README_MARK, Format, get_format, readme
-from annotation.exports.packing import File, zip_stream
+from annotation.exports.packing import README, File, replacing_folder, was_made_by, zip_stream
 from annotation.exports.selection import Filters, Selection, check_filters
 from annotation.exports.snapshot import consistent_read
 from annotation.models import AuditEvent, Study
@@ -20,34 +19,22 @@ from annotation.models import AuditEvent, Study
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-README = "README.md"
-
 
 @dataclass(frozen=True)
 class WrittenExport:
-    """An export that was written: how many judgements were read, and how many files there are beside the
-    README."""
+    """How many judgements were read, and how many files there are beside the README."""
 
     rows: int
     files: int
 
 
 def stream_csv(*, study: Study, by: User | None) -> Iterator[str]:
-    """The long table as CSV, header first, some thousand lines at a time, in a stable order.
-
-    Memory does not grow with the study. Withdrawn responses are left out; surplus and superseded ones are
-    included and marked. `by` is the account recorded in the audit trail.
-    """
+    """The long table as CSV, header first, recorded in the audit trail as by `by`."""
     record_export(study, by, "csv", Filters())
     selection = Selection(study)
     with consistent_read(selection):
         for piece in long_csv(selection):
             yield piece.decode()
-
-
-def csv_columns(*, study: Study) -> str:
-    """A description of the columns of `stream_csv`, as Markdown."""
-    return readme(get_format("csv"), Selection(study))
 
 
 def stream_zip(*, study: Study, fmt: str, by: User | None, filters: Filters) -> Iterator[bytes]:
@@ -67,17 +54,9 @@ def check_request(*, study: Study, fmt: str, filters: Filters) -> None:
     form.check(Selection(study, filters))
 
 
-def count_judgements(*, study: Study, fmt: str, filters: Filters) -> int:
-    """How many judgements this export reads."""
-    return get_format(fmt).total(Selection(study, filters))
-
-
 def archive(*, fmt: str, selection: Selection) -> Iterator[bytes]:
-    """`selection` as a zip archive. The caller has to record it in the audit trail.
-
-    All of it shows one moment. Raises WithdrawnDuringExport before the last pieces, without which the archive
-    does not open.
-    """
+    """`selection` as a zip archive; the caller has to record it in the audit trail. Raises
+    WithdrawnDuringExport before the last pieces, without which the archive does not open."""
     form = get_format(fmt)
     return zip_stream(_with_readme(_files(form, selection), form, selection))
 
@@ -109,7 +88,7 @@ def write(
             raise FileExistsError(
                 f"{target} already exists. Choose another name, or replace it with --force."
             )
-    if path.is_dir() and not (several and _is_export(path)):
+    if path.is_dir() and not (several and was_made_by(path, README_MARK)):
         raise FileExistsError(f"{path} is a folder that no export made. Choose another name.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent}. Make it first.")
@@ -122,19 +101,20 @@ def write(
                 columns.replace(columns_path)
             data.replace(path)
         return WrittenExport(rows=selection.rows, files=1)
-    counted = _FileCounter(_with_readme(files, form, selection))
+    names: list[str] = []
+    noted = _noted(_with_readme(files, form, selection), names)
     if path.suffix.lower() == ".zip":
-        with _unfinished(zip_stream(counted), path) as archive:
+        with _unfinished(zip_stream(noted), path) as archive:
             archive.replace(path)
     else:
-        _save_folder(counted, path)
-    return WrittenExport(rows=selection.rows, files=counted.files - 1)
-
-
-def _is_export(folder: Path) -> bool:
-    """Whether an earlier export made this folder: nothing else is ever replaced."""
-    file = folder / README
-    return file.is_file() and README_MARK in file.read_text(encoding="utf-8", errors="replace")
+        with replacing_folder(path) as folder:
+            folder.mkdir(mode=0o700)
+            for file in noted:
+                target = folder / file.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as out:
+                    out.writelines(file.content)
+    return WrittenExport(rows=selection.rows, files=len(names) - 1)
 
 
 def _files(form: Format, selection: Selection) -> Iterator[File]:
@@ -150,17 +130,11 @@ def _with_readme(files: Iterable[File], form: Format, selection: Selection) -> I
     yield from files
 
 
-class _FileCounter:
-    """Counts files as they are read."""
-
-    def __init__(self, files: Iterable[File]) -> None:
-        self._source = files
-        self.files = 0
-
-    def __iter__(self) -> Iterator[File]:
-        for file in self._source:
-            self.files += 1
-            yield file
+def _noted(files: Iterable[File], names: list[str]) -> Iterator[File]:
+    """`files`, with the name of each added to `names` as it is read."""
+    for file in files:
+        names.append(file.name)
+        yield file
 
 
 @contextmanager
@@ -169,32 +143,12 @@ def _unfinished(content: Iterable[bytes], path: Path) -> Iterator[Path]:
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
         unfinished = Path(part.name)
         try:
-            for piece in content:
-                part.write(piece)
+            part.writelines(content)
             part.flush()
             yield unfinished
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
-
-
-def _save_folder(files: Iterable[File], path: Path) -> None:
-    """Write a temporary folder beside `path`, then rename it."""
-    unfinished = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    new = unfinished / "new"
-    new.mkdir(mode=0o700)
-    try:
-        for file in files:
-            target = new / file.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as out:
-                for piece in file.content:
-                    out.write(piece)
-        if path.exists():
-            path.rename(unfinished / "old")
-        new.rename(path)
-    finally:
-        shutil.rmtree(unfinished)
 
 
 def record_export(study: Study, by: User | None, fmt: str, filters: Filters, **more: str | int) -> None:

@@ -1,10 +1,4 @@
-"""Download the released files from their authors' repositories, and verify their checksums.
-
-The addresses are the public repositories google-research-datasets/seegull and .../visage on GitHub; the
-checksums are those of the files that this project was tested with.
-"""
-
-from __future__ import annotations
+"""Download the released files from their authors' repositories on GitHub, and verify their checksums."""
 
 import hashlib
 import http.client

@@ -1,7 +1,5 @@
 """Details of the identities in SeeGULL, from imports/data/identities.csv (PROTOCOL §1)."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,8 +12,6 @@ MISSPELLED = frozenset({"United KingdomUK"})
 class Identity:
     """`demonym` completes 'a ... person'. `country`: the country, or the state on a state axis."""
 
-    axis: str
-    name: str
     demonym: str
     country: str
     region: str
@@ -27,8 +23,6 @@ def known_identities() -> dict[tuple[str, str], Identity]:
     text = files("annotation").joinpath("imports/data/identities.csv").read_text(encoding="utf-8")
     return {
         (line["axis"], line["identity"]): Identity(
-            axis=line["axis"],
-            name=line["identity"],
             demonym=line["demonym"],
             country=line["country"],
             region=line["region"],

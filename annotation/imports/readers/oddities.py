@@ -1,10 +1,9 @@
 """What readers report about a file: errors, oddities and row counts."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 
 class FileRefused(ValueError):
@@ -23,120 +22,104 @@ class FileRefused(ValueError):
         super().__init__(f"{', '.join(place)}: {problem} {fix}")
 
 
-@dataclass(frozen=True)
-class OddityKind:
-    """A kind of oddity, and how it is handled."""
-
-    description: str
-    handling: str
-
-
-# Every oddity that a reader or an importer can report.
-ODDITY_KINDS: dict[str, OddityKind] = {
+# Every oddity that a reader or an importer can report: its description, and how it is handled.
+ODDITY_KINDS = {
     # any file
-    "column_ignored": OddityKind("a column that is not part of the release", "ignored"),
-    "sheet_ignored": OddityKind("a further sheet, which is not part of the data", "ignored"),
-    "row_blank": OddityKind("a row with nothing in it", "not stored"),
-    "attribute_normalised": OddityKind(
-        "an attribute with capitals or spaces around it", "stored trimmed, lower-case"
-    ),
-    "identity_unlisted": OddityKind(
+    "column_ignored": ("a column that is not part of the release", "ignored"),
+    "sheet_ignored": ("a further sheet, which is not part of the data", "ignored"),
+    "row_blank": ("a row with nothing in it", "not stored"),
+    "attribute_normalised": ("an attribute with capitals or spaces around it", "stored trimmed, lower-case"),
+    "identity_unlisted": (
         "an identity that annotation/imports/data/identities.csv does not list",
         "stored under its own name; country, region and Global South left blank",
     ),
-    "identity_misspelled": OddityKind(
+    "identity_misspelled": (
         "an identity spelled oddly in SeeGULL and ViSAGe alike",
         "name kept, so that the two match; demonym and country from the table",
     ),
     # SeeGULL
-    "identity_stray_mark": OddityKind(
+    "identity_stray_mark": (
         "an identity with a stray mark before or after it",
         "stored without the mark, with the others of its name",
     ),
-    "identity_trimmed": OddityKind("an identity with spaces around it", "stored trimmed"),
-    "row_repeated": OddityKind("a row that repeats an earlier row", "not stored again"),
-    "rating_missing": OddityKind(
-        "nobody rated its offensiveness (NA), yet a mean is printed", "stored with no rating and no mean"
+    "identity_trimmed": ("an identity with spaces around it", "stored trimmed"),
+    "row_repeated": ("a row that repeats an earlier row", "not stored again"),
+    "rating_missing": (
+        "nobody rated its offensiveness (NA), yet a mean is printed",
+        "stored with no rating and no mean",
     ),
-    "rating_partly_missing": OddityKind("only some of the three offensiveness ratings", "stored as they are"),
-    "rating_decimal": OddityKind(
-        "an offensiveness rating that is not a whole number (merged rows)", "stored as printed"
+    "rating_partly_missing": ("only some of the three offensiveness ratings", "stored as they are"),
+    "rating_decimal": (
+        "an offensiveness rating that is not a whole number (merged rows)",
+        "stored as printed",
     ),
-    "mean_not_of_ratings": OddityKind(
-        "the printed mean is not the mean of the three ratings (merged rows)", "mean stored as printed"
+    "mean_not_of_ratings": (
+        "the printed mean is not the mean of the three ratings (merged rows)",
+        "mean stored as printed",
     ),
-    "votes_merged": OddityKind("more votes than three (rows merged by the authors)", "stored as printed"),
-    "votes_fewer": OddityKind("fewer votes than three", "stored as printed"),
+    "votes_merged": ("more votes than three (rows merged by the authors)", "stored as printed"),
+    "votes_fewer": ("fewer votes than three", "stored as printed"),
     # ViSAGe, visual attributes
-    "attribute_twice": OddityKind(
-        "an attribute that is rated more than once", "stored as a unit of its own each time"
+    "attribute_twice": ("an attribute that is rated more than once", "stored as a unit of its own each time"),
+    "rating_without_reason": (
+        "an 'unsure' rating; the release leaves its justification out",
+        "stored with no justification",
     ),
-    "rating_without_reason": OddityKind(
-        "an 'unsure' rating; the release leaves its justification out", "stored with no justification"
-    ),
-    "mean_not_of_scores": OddityKind(
-        "the printed mean is not the mean of the three scores", "scores stored, mean not"
-    ),
+    "mean_not_of_scores": ("the printed mean is not the mean of the three scores", "scores stored, mean not"),
     # ViSAGe, image annotations
-    "row_without_image": OddityKind("a row with neither image nor attribute", "not stored"),
-    "box_clipped": OddityKind("a box that reaches outside the image", "clipped to the image"),
-    "box_corners_swapped": OddityKind(
-        "a box whose corners come in another order", "stored as x0 < x1, y0 < y1"
+    "row_without_image": ("a row with neither image nor attribute", "not stored"),
+    "box_clipped": ("a box that reaches outside the image", "clipped to the image"),
+    "box_corners_swapped": ("a box whose corners come in another order", "stored as x0 < x1, y0 < y1"),
+    "box_without_area": (
+        "a box of which nothing is left inside the image",
+        "box not stored; its 'yes' is stored",
     ),
-    "box_without_area": OddityKind(
-        "a box of which nothing is left inside the image", "box not stored; its 'yes' is stored"
+    "box_missing": ("a 'yes' without a box", "stored without a box"),
+    "none_of_above_never_yes": ("'none of the above' is shown, but is never 'yes'", "stored as shown"),
+    "none_of_above_yes": ("'none of the above' is 'yes'", "stored as it is"),
+    "page_judged_once": ("a page with one response instead of three", "stored with one response"),
+    "page_judged_twice": ("a page with two responses instead of three", "stored with two responses"),
+    "page_judged_more": (
+        "a page with more than three responses in a row",
+        "every further three are a unit of their own",
     ),
-    "box_missing": OddityKind("a 'yes' without a box", "stored without a box"),
-    "none_of_above_never_yes": OddityKind(
-        "'none of the above' is shown, but is never 'yes'", "stored as shown"
-    ),
-    "none_of_above_yes": OddityKind("'none of the above' is 'yes'", "stored as it is"),
-    "page_judged_once": OddityKind("a page with one response instead of three", "stored with one response"),
-    "page_judged_twice": OddityKind(
-        "a page with two responses instead of three", "stored with two responses"
-    ),
-    "page_judged_more": OddityKind(
-        "a page with more than three responses in a row", "every further three are a unit of their own"
-    ),
-    "page_repeated": OddityKind(
+    "page_repeated": (
         "a page of the same image with the same attributes as another, elsewhere or by another worker_id",
         "stored as a unit of its own",
     ),
-    "worker_names_page": OddityKind(
+    "worker_names_page": (
         "a worker_id whose rows are one page judged again and again: it names the page, not a person",
         "responses stored without an annotator",
     ),
-    "worker_many_images": OddityKind(
-        "a worker_id that spans several images", "responses stored without an annotator"
+    "worker_many_images": ("a worker_id that spans several images", "responses stored without an annotator"),
+    "image_in_two_folders": (
+        "an image file name that occurs in two folders: perhaps two pictures",
+        "stored as one image",
     ),
-    "image_in_two_folders": OddityKind(
-        "an image file name that occurs in two folders: perhaps two pictures", "stored as one image"
-    ),
-    "folder_dropped": OddityKind(
-        "a folder of the authors' own machine before the file name", "only the name is kept"
-    ),
+    "folder_dropped": ("a folder of the authors' own machine before the file name", "only the name is kept"),
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Oddity:
-    """A kind of oddity in one file: how often it occurs, and one example with its row in the spreadsheet."""
+    """A kind of oddity in one file: how often it occurs, one example with its row in the spreadsheet, and the
+    number of rows that are left out because of it."""
 
     code: str
     file: str
     sheet: str
-    count: int
     row: int
     example: str
+    count: int = 0
     not_stored: int = 0
 
     @property
     def description(self) -> str:
-        return ODDITY_KINDS[self.code].description
+        return ODDITY_KINDS[self.code][0]
 
     @property
     def handling(self) -> str:
-        return ODDITY_KINDS[self.code].handling
+        return ODDITY_KINDS[self.code][1]
 
 
 class OddityLog:
@@ -147,19 +130,11 @@ class OddityLog:
         self._found: dict[str, Oddity] = {}
 
     def note(self, code: str, *, row: int, example: str, count: int = 1, not_stored: int = 0) -> None:
-        """Count an oddity. `not_stored`: the number of rows that are left out because of it."""
         if code not in ODDITY_KINDS:
             raise KeyError(code)
-        before = self._found.get(code)
-        self._found[code] = Oddity(
-            code=code,
-            file=self.file,
-            sheet=self.sheet,
-            count=count + (before.count if before else 0),
-            row=before.row if before else row,
-            example=before.example if before else example[:200],
-            not_stored=not_stored + (before.not_stored if before else 0),
-        )
+        oddity = self._found.setdefault(code, Oddity(code, self.file, self.sheet, row, example[:200]))
+        oddity.count += count
+        oddity.not_stored += not_stored
 
     def found(self) -> tuple[Oddity, ...]:
         return tuple(self._found[code] for code in ODDITY_KINDS if code in self._found)
@@ -170,14 +145,26 @@ class FileSummary:
     """Row counts of a file without its header: rows_read = rows_stored + rows_not_stored."""
 
     name: str
-    sha256: str
     sheet: str
+    sha256: str
     rows_read: int
     rows_stored: int
 
     @property
     def rows_not_stored(self) -> int:
         return self.rows_read - self.rows_stored
+
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class ReadFile(Generic[Row]):
+    """What a reader returns."""
+
+    summary: FileSummary
+    rows: list[Row]
+    oddities: tuple[Oddity, ...]
 
 
 def sha256_of(path: Path) -> str:

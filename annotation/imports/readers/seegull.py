@@ -1,13 +1,11 @@
 """Reader of SeeGULL's files of associations (PROTOCOL §3, §4, §13)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.core.csv_text import text_of_cell
-from annotation.imports.readers.oddities import FileRefused, FileSummary, Oddity, OddityLog, sha256_of
+from annotation.imports.readers.oddities import FileRefused, OddityLog, ReadFile
 from annotation.imports.readers.tables import FIRST_ROW, read_csv
 
 IN_VOTES = ("region_stereo", "region_nonstereo", "region_unsure")
@@ -42,11 +40,7 @@ class AssociationRow:
         return (self.in_votes, self.out_votes, self.ratings, self.mean)
 
 
-@dataclass(frozen=True)
-class AssociationFile:
-    summary: FileSummary
-    rows: list[AssociationRow]
-    oddities: tuple[Oddity, ...]
+AssociationFile = ReadFile[AssociationRow]
 
 
 def read_associations(path: Path, *, states: bool) -> AssociationFile:
@@ -84,10 +78,7 @@ def read_associations(path: Path, *, states: bool) -> AssociationFile:
             )
     if not rows:
         raise FileRefused(path, "there are no rows below the header.", "Fetch it again.")
-    summary = FileSummary(
-        name=path.name, sha256=sha256_of(path), sheet="", rows_read=len(table.rows), rows_stored=len(rows)
-    )
-    return AssociationFile(summary=summary, rows=rows, oddities=table.log.found())
+    return table.read_file(rows, rows_stored=len(rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """Reading CSV files and Excel sheets as rows of cells, with the row numbers of a spreadsheet."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence
@@ -11,15 +9,35 @@ from typing import Any
 
 from python_calamine import CalamineError, CalamineWorkbook
 
-from annotation.imports.readers.oddities import FileRefused, OddityLog, check_is_file
+from annotation.imports.readers.oddities import (
+    FileRefused,
+    FileSummary,
+    OddityLog,
+    ReadFile,
+    Row,
+    check_is_file,
+    sha256_of,
+)
 
 
 @dataclass(frozen=True)
 class Table:
     """Cells in the order of the requested columns; `rows[i]` is row i + 2 of the spreadsheet."""
 
+    path: Path
+    sheet: str
     rows: list[list[Any]]
     log: OddityLog
+
+    def read_file(self, rows: list[Row], *, rows_stored: int) -> ReadFile[Row]:
+        summary = FileSummary(
+            name=self.path.name,
+            sheet=self.sheet,
+            sha256=sha256_of(self.path),
+            rows_read=len(self.rows),
+            rows_stored=rows_stored,
+        )
+        return ReadFile(summary=summary, rows=rows, oddities=self.log.found())
 
 
 FIRST_ROW = 2
@@ -109,8 +127,7 @@ def _table(path: Path, sheet: str, records: list[list[Any]], columns: Sequence[s
     for name in header:
         if name and name not in columns:
             log.note("column_ignored", row=1, example=f"column '{name}'")
-    places = [header.index(column) for column in columns]
-    width = len(header)
+    places, width = [header.index(column) for column in columns], len(header)
     for number, record in enumerate(records[1:], start=FIRST_ROW):
         if record and len(record) != width:
             raise FileRefused(
@@ -120,8 +137,5 @@ def _table(path: Path, sheet: str, records: list[list[Any]], columns: Sequence[s
                 sheet=sheet,
                 row=number,
             )
-    if places == list(range(width)):
-        rows = records[1:]
-    else:
-        rows = [[record[place] for place in places] if record else [] for record in records[1:]]
-    return Table(rows=rows, log=log)
+    rows = [[record[place] for place in places] if record else [] for record in records[1:]]
+    return Table(path=path, sheet=sheet, rows=rows, log=log)

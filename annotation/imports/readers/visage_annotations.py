@@ -1,10 +1,5 @@
-"""Reader of ViSAGe's annotations of images, `Image Annotations.xlsx` (PROTOCOL §5, §13).
-
-A page has four attributes and 'none of the above'. A response is five consecutive rows, and the responses to
-a page follow each other. `worker_id` identifies the page, not the person who answered.
-"""
-
-from __future__ import annotations
+"""Reader of ViSAGe's annotations of images, `Image Annotations.xlsx` (PROTOCOL §5, §13). A response is five
+consecutive rows; `worker_id` identifies the page, not the person who answered."""
 
 import re
 from collections import Counter, defaultdict
@@ -14,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from annotation.imports.readers.identities import MISSPELLED
-from annotation.imports.readers.oddities import FileRefused, FileSummary, Oddity, OddityLog, sha256_of
+from annotation.imports.readers.oddities import FileRefused, OddityLog, ReadFile
 from annotation.imports.readers.tables import FIRST_ROW, read_sheet
 
 SHEET = "full_set_annotations"
@@ -62,11 +57,7 @@ class Page:
         return self.answers[0].row
 
 
-@dataclass(frozen=True)
-class AnnotationFile:
-    summary: FileSummary
-    pages: list[Page]
-    oddities: tuple[Oddity, ...]
+AnnotationFile = ReadFile[Page]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +98,7 @@ def read_annotations(path: Path) -> AnnotationFile:
         raise FileRefused(path, "no row has an image.", "Check that this is the right file.", sheet=SHEET)
     blocks = list(reader.blocks(rows))
     reader.report_names(rows, blocks)
-    pages = list(reader.pages(blocks))
-    summary = FileSummary(
-        name=path.name, sha256=sha256_of(path), sheet=SHEET, rows_read=len(table.rows), rows_stored=len(rows)
-    )
-    return AnnotationFile(summary=summary, pages=pages, oddities=table.log.found())
+    return table.read_file(list(reader.pages(blocks)), rows_stored=len(rows))
 
 
 @dataclass(slots=True)

@@ -1,13 +1,11 @@
 """Reader of ViSAGe's ratings of attributes, `Visual Attributes_.xlsx` (PROTOCOL §2, §13)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.imports.readers.oddities import FileRefused, FileSummary, Oddity, OddityLog, sha256_of
+from annotation.imports.readers.oddities import FileRefused, OddityLog, ReadFile
 from annotation.imports.readers.tables import FIRST_ROW, read_sheet
 
 SHEET = "all_visual_attr"
@@ -37,11 +35,7 @@ class RatedAttribute:
     scores: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class AttributeFile:
-    summary: FileSummary
-    rows: list[RatedAttribute]
-    oddities: tuple[Oddity, ...]
+AttributeFile = ReadFile[RatedAttribute]
 
 
 def read_attributes(path: Path) -> AttributeFile:
@@ -58,10 +52,7 @@ def read_attributes(path: Path) -> AttributeFile:
         times[row.attribute] += 1
         if row.repeat:
             table.log.note("attribute_twice", row=number, example=f"'{row.attribute}', time {row.repeat + 1}")
-    summary = FileSummary(
-        name=path.name, sha256=sha256_of(path), sheet=SHEET, rows_read=len(table.rows), rows_stored=len(rows)
-    )
-    return AttributeFile(summary=summary, rows=rows, oddities=table.log.found())
+    return table.read_file(rows, rows_stored=len(rows))
 
 
 def _row(

@@ -1,7 +1,5 @@
 """Sources, identity groups and attributes for the importers (PROTOCOL §1)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 

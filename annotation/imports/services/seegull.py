@@ -1,7 +1,5 @@
 """Import SeeGULL's associations (PROTOCOL §3, §4, §13)."""
 
-from __future__ import annotations
-
 from django.db import transaction
 
 from annotation.core.table_statistics import analyze_tables

@@ -1,7 +1,5 @@
 """Import ViSAGe's released annotations as a closed study (PROTOCOL §2, §5, §13)."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -71,13 +69,13 @@ def import_visage(
         return Imported()
     summary = annotations.summary
     first_rows: dict[str, int] = {}
-    for page in annotations.pages:
+    for page in annotations.rows:
         first_rows.setdefault(page.identity, page.row)
     groups = ensure_groups(
         first_rows=first_rows, axis=Axis.NATIONALITY, file=summary.name, sheet=summary.sheet
     )
     texts = [row.attribute for row in attributes.rows]
-    for page in annotations.pages:
+    for page in annotations.rows:
         texts.extend(text for text in page.attributes if text is not None)
     attribute_keys, attributes_created = ensure_attributes(texts=texts)
     images, images_created = _images(annotations, groups.keys)
@@ -119,7 +117,7 @@ def import_visage(
         image_set=ImageSet.objects.get(name=IMAGE_SET),
         frozen_at=now,
     )
-    writer = _Writer(study, progress, total=len(attributes.rows) + len(annotations.pages))
+    writer = _Writer(study, progress, total=len(attributes.rows) + len(annotations.rows))
     writer.write(visual, _planned_attributes(visual, attributes, attribute_keys))
     writer.write(depiction, _planned_pages(depiction, annotations, attribute_keys, images))
     analyze_tables(
@@ -160,7 +158,7 @@ def _images(annotations: AnnotationFile, group_keys: dict[str, int]) -> tuple[di
             reference=name,
         )
         for name, (identity, index) in {
-            page.image: (page.identity, page.index) for page in annotations.pages
+            page.image: (page.identity, page.index) for page in annotations.rows
         }.items()
         if name not in keys
     ]
@@ -194,7 +192,7 @@ def _planned_attributes(
 def _planned_pages(
     task: Task, file: AnnotationFile, attribute_keys: dict[str, int], images: dict[str, int]
 ) -> Iterator[_Planned]:
-    for position, page in enumerate(file.pages, start=1):
+    for position, page in enumerate(file.rows, start=1):
         yield _Planned(
             unit=Unit(
                 task_id=task.pk,

@@ -1,11 +1,8 @@
 """Compares a stored study with ViSAGe's files, so that an import can be repeated."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import TypeVar
 
 from annotation.imports.readers.visage_annotations import AnnotationFile
 from annotation.imports.readers.visage_annotations import Box as Corners
@@ -15,7 +12,6 @@ from annotation.models import Box, Judgement, Option, Response, Study, TaskKind,
 
 # (position, what is shown, answers)
 UnitContent = tuple[int, tuple[object, ...], tuple[object, ...]]
-Item = TypeVar("Item")
 
 
 def check_same(*, study: Study, attributes: AttributeFile, annotations: AnnotationFile) -> None:
@@ -42,7 +38,7 @@ def _attribute_units(file: AttributeFile) -> Iterator[UnitContent]:
 
 
 def _page_units(file: AnnotationFile) -> Iterator[UnitContent]:
-    for position, page in enumerate(file.pages, start=1):
+    for position, page in enumerate(file.rows, start=1):
         shown_content = (None, page.image, page.number, 0, page.worker, page.attributes)
         yield position, shown_content, tuple((answer.values, answer.boxes) for answer in page.answers)
 
@@ -61,7 +57,8 @@ def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
     values: dict[int, list[tuple[int, Corners | list[Corners] | None]]] = defaultdict(list)
     judgements = Judgement.objects.filter(response__unit__in=units).order_by("response_id", "position")
     for response, judgement, value in judgements.values_list("response_id", "id", "value"):
-        values[response].append((value, _single(boxes.get(judgement, []))))
+        found = boxes.get(judgement, [])  # the release never has several
+        values[response].append((value, found[0] if len(found) == 1 else found or None))
     answers: dict[int, list[tuple[object, ...]]] = defaultdict(list)
     current = Response.objects.filter(unit__in=units, current=True, slot__isnull=False)
     for response, unit in current.order_by("unit_id", "slot__index").values_list("id", "unit_id"):
@@ -72,10 +69,3 @@ def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
     )
     for unit, position, *stimulus in shown_content:
         yield position, (*stimulus, tuple(options[unit])), tuple(answers[unit])
-
-
-def _single(items: list[Item]) -> Item | list[Item] | None:
-    """The only item, None for no items, or the list itself for several (which the release never has)."""
-    if len(items) > 1:
-        return items
-    return items[0] if items else None

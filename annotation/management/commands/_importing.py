@@ -1,12 +1,11 @@
-"""Shared by the import commands: progress on stderr, and the report of oddities."""
-
-from __future__ import annotations
+"""Progress of commands on stderr, and the report of an import."""
 
 import gc
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -14,14 +13,15 @@ from django.conf import settings
 from django.core.management.base import CommandError, OutputWrapper
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
 from annotation.imports.readers.download import DownloadFailed, RemoteFile, fetch
-from annotation.imports.readers.oddities import FileSummary, Oddity
-from annotation.imports.services.catalogue import Imported, Progress
+from annotation.imports.readers.oddities import FileRefused, FileSummary, Oddity
+from annotation.imports.services.catalogue import Imported, ImportRefused, Progress
+from annotation.management.commands._lookups import command_errors
 
 
 @contextmanager
@@ -43,28 +43,33 @@ def progress_bar() -> Iterator[Progress]:
         yield advance
 
 
+def short_bar(console: Console) -> Bar:
+    """A progress bar that disappears at the end."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Bar(*columns, console=console, transient=True)
+
+
 def _line(step: str, done: int, total: int) -> None:
     if done == total:
         print(f"{step}: {total} of {total}", file=sys.stderr)
 
 
 @contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Disable the garbage collector. An import creates several hundred thousand objects that live until its
-    end and form no cycles; searching them for cycles took a quarter of its time."""
+def importing() -> Iterator[Progress]:
+    """A progress bar; refusals become errors of the command. The garbage collector is off: an import creates
+    several hundred thousand objects without cycles, and searching them took a quarter of its time."""
     gc.disable()
     try:
-        yield
+        with command_errors(FileRefused, ImportRefused), progress_bar() as progress:
+            yield progress
     finally:
         gc.enable()
 
 
 def download(remote: RemoteFile) -> Path:
     """The path of the file, downloaded to VAR_DIR/downloads if needed. Raises CommandError."""
-    try:
+    with command_errors(DownloadFailed):
         return fetch(remote, settings.VAR_DIR / "downloads", report=lambda line: print(line, file=sys.stderr))
-    except DownloadFailed as error:
-        raise CommandError(str(error)) from error
 
 
 def check_report_path(path: Path | None) -> None:
@@ -121,17 +126,7 @@ def _print_oddities(stdout: OutputWrapper, oddities: Sequence[Oddity]) -> None:
 
 def _json(files: Sequence[FileSummary], imported: Imported, oddities: Sequence[Oddity]) -> str:
     content = {
-        "files": [
-            {
-                "name": file.name,
-                "sheet": file.sheet,
-                "sha256": file.sha256,
-                "rows_read": file.rows_read,
-                "rows_stored": file.rows_stored,
-                "rows_not_stored": file.rows_not_stored,
-            }
-            for file in files
-        ],
+        "files": [{**asdict(file), "rows_not_stored": file.rows_not_stored} for file in files],
         "created": imported.created,
         "groups_filled_in": imported.filled,
         "oddities": [

@@ -3,8 +3,9 @@
 from argparse import ArgumentParser
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
+from annotation.management.commands._lookups import command_errors
 from annotation.studies.errors import StudyFileError, StudyRefused
 from annotation.studies.services import consents
 from annotation.studies.study_file.reading import read_study_file
@@ -21,12 +22,8 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, metavar="FILE.toml")
 
     def handle(self, *, file: Path, **options: object) -> None:
-        try:
+        with command_errors(StudyFileError), command_errors(StudyRefused, prefix=f"{file}: "):
             published = consents.publish(file=read_study_file(file), by="consent command")
-        except StudyFileError as error:
-            raise CommandError(str(error)) from error
-        except StudyRefused as error:
-            raise CommandError(f"{file}: {error}") from error
         if published is None:
             self.stdout.write("This is the current text already; nothing to change.")
         else:

@@ -1,7 +1,5 @@
 """manage.py export STUDY --format FMT --out PATH (docs/exports.md)"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,14 +7,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from annotation.exports.formats.registry import FOLDER, FORMATS, UnknownFormat
-from annotation.exports.selection import STATUSES, ExportRefused, Filters
+from annotation.exports.selection import STATUSES, ExportRefused, Filters, Selection
 from annotation.exports.services import writing
-from annotation.management.commands._lookups import get_study
+from annotation.management.commands import _importing
+from annotation.management.commands._lookups import command_errors, get_study
 from annotation.models import Pool, Study, TaskKind
 
 
@@ -65,25 +63,21 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = get_study(options["study"])
-        filters = Filters(
-            **{
-                name: options[name]
-                for name in ("task", "since", "until", "group", "pool", "stratum", "status")
-            }
-        )
-        try:
-            with self._progress(study, options["format"], filters) as progress:
-                written = writing.write(
-                    study=study,
-                    fmt=options["format"],
-                    path=options["out"],
-                    by=None,
-                    filters=filters,
-                    overwrite=options["force"],
-                    progress=progress,
-                )
-        except (UnknownFormat, ExportRefused, OSError) as error:
-            raise CommandError(str(error)) from error
+        names = ("task", "since", "until", "group", "pool", "stratum", "status")
+        filters = Filters(**{name: options[name] for name in names})
+        with (
+            command_errors(UnknownFormat, ExportRefused, OSError),
+            self._progress(study, options["format"], filters) as progress,
+        ):
+            written = writing.write(
+                study=study,
+                fmt=options["format"],
+                path=options["out"],
+                by=None,
+                filters=filters,
+                overwrite=options["force"],
+                progress=progress,
+            )
         if FORMATS[options["format"]].ending == FOLDER:
             what = f"{written.files:,} files of study '{study.name}', with a README.md"
         else:
@@ -98,14 +92,6 @@ class Command(BaseCommand):
             yield None
             return
         writing.check_request(study=study, fmt=fmt, filters=filters)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(
-                "judgements", total=writing.count_judgements(study=study, fmt=fmt, filters=filters)
-            )
+        with _importing.short_bar(console) as bar:
+            task = bar.add_task("judgements", total=FORMATS[fmt].total(Selection(study, filters)))
             yield lambda rows: bar.update(task, completed=rows)

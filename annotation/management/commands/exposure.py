@@ -1,14 +1,12 @@
 """manage.py exposure STUDY --out FILE.csv (docs/audit.md)"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.audit.services import exposure
+from annotation.audit import services
 from annotation.management.commands._lookups import get_study
 
 
@@ -31,7 +29,7 @@ class Command(BaseCommand):
         part = out.with_name(f".{out.name}.part")
         try:
             with part.open("wb") as file:
-                file.writelines(exposure.stream_csv(study=study, by=None))
+                file.writelines(services.stream_hours(study=study, by=None))
             part.replace(out)
         except OSError as error:
             raise CommandError(f"{out} cannot be written: {error}.") from error

@@ -1,14 +1,10 @@
 """manage.py import_release DIR [--name NAME] (docs/releases.md)"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
-from annotation.imports.readers.oddities import FileRefused
-from annotation.imports.services.catalogue import ImportRefused
 from annotation.management.commands import _importing
 from annotation.management.commands._lookups import check_study_name
 from annotation.releases.reading import read_release
@@ -29,10 +25,7 @@ class Command(BaseCommand):
         name = options["name"]
         if name:
             check_study_name(name, option="--name")
-        try:
-            with _importing.without_garbage_collection(), _importing.progress_bar() as progress:
-                release = read_release(options["folder"])
-                imported = import_release(release=release, name=name, progress=progress)
-        except (FileRefused, ImportRefused) as error:
-            raise CommandError(str(error)) from error
+        with _importing.importing() as progress:
+            release = read_release(options["folder"])
+            imported = import_release(release=release, name=name, progress=progress)
         _importing.print_report(self.stdout, files=[], imported=imported, oddities=[], report=None)

@@ -1,20 +1,16 @@
 """manage.py import_seegull: SeeGULL's associations, as released (docs/importing.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.core.validators import validate_slug
 
 from annotation.imports.readers import download
-from annotation.imports.readers.oddities import FileRefused
 from annotation.imports.readers.seegull import read_associations
-from annotation.imports.services.catalogue import SEEGULL, SEEGULL_STATES, ImportRefused, SourceInfo
+from annotation.imports.services.catalogue import SEEGULL, SEEGULL_STATES, SourceInfo
 from annotation.imports.services.seegull import import_associations
 from annotation.management.commands import _importing
+from annotation.management.commands._lookups import check_slug
 from annotation.models import Axis
 
 STATE_AXES = {Axis.US_STATE.value: ("us_state", "us-state"), Axis.INDIAN_STATE.value: ("indian_state",)}
@@ -50,12 +46,9 @@ class Command(BaseCommand):
         axis = _axis(options["csv"], options["states"], options["axis"])
         source = _source(axis, options["source"])
         path = options["csv"] or _importing.download(REMOTE[axis])
-        try:
-            with _importing.progress_bar() as progress:
-                file = read_associations(path, states=options["states"])
-                imported = import_associations(file=file, source=source, axis=axis, progress=progress)
-        except (FileRefused, ImportRefused) as error:
-            raise CommandError(str(error)) from error
+        with _importing.importing() as progress:
+            file = read_associations(path, states=options["states"])
+            imported = import_associations(file=file, source=source, axis=axis, progress=progress)
         _importing.print_report(
             self.stdout,
             files=[file.summary],
@@ -87,8 +80,5 @@ def _source(axis: Axis, name: str | None) -> SourceInfo:
     standard = SEEGULL if axis == Axis.NATIONALITY else SEEGULL_STATES[axis]
     if name is None or name == standard.name:
         return standard
-    try:
-        validate_slug(name)
-    except ValidationError as error:
-        raise CommandError(f"--source '{name}': use letters, digits, - and _ only.") from error
+    check_slug(name, option="--source")
     return SourceInfo(name, f"{standard.title} ({name})", standard.licence, standard.citation)

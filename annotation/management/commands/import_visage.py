@@ -1,17 +1,13 @@
 """manage.py import_visage: ViSAGe's released annotations as a closed study (docs/importing.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.imports.readers.download import VISAGE_ANNOTATIONS, VISAGE_ATTRIBUTES
-from annotation.imports.readers.oddities import FileRefused
 from annotation.imports.readers.visage_annotations import read_annotations
 from annotation.imports.readers.visage_attributes import read_attributes
-from annotation.imports.services.catalogue import ImportRefused
 from annotation.imports.services.visage import STUDY_NAME, import_visage
 from annotation.management.commands import _importing
 from annotation.management.commands._lookups import check_study_name
@@ -45,20 +41,17 @@ class Command(BaseCommand):
             if path is None and not options["download"]:
                 raise CommandError(f"Give the path of '{remote.name}' with --{option}, or add --download.")
             paths[option] = path or _importing.download(remote)
-        try:
-            with _importing.without_garbage_collection(), _importing.progress_bar() as progress:
-                attributes = read_attributes(paths["attributes"])
-                progress("attributes read", attributes.summary.rows_read, attributes.summary.rows_read)
-                annotations = read_annotations(paths["annotations"])
-                progress("annotations read", annotations.summary.rows_read, annotations.summary.rows_read)
-                imported = import_visage(
-                    attributes=attributes,
-                    annotations=annotations,
-                    study_name=options["study"],
-                    progress=progress,
-                )
-        except (FileRefused, ImportRefused) as error:
-            raise CommandError(str(error)) from error
+        with _importing.importing() as progress:
+            attributes = read_attributes(paths["attributes"])
+            progress("attributes read", attributes.summary.rows_read, attributes.summary.rows_read)
+            annotations = read_annotations(paths["annotations"])
+            progress("annotations read", annotations.summary.rows_read, annotations.summary.rows_read)
+            imported = import_visage(
+                attributes=attributes,
+                annotations=annotations,
+                study_name=options["study"],
+                progress=progress,
+            )
         _importing.print_report(
             self.stdout,
             files=[attributes.summary, annotations.summary],

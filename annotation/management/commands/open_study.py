@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.urls import reverse
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from annotation.management.commands._feasibility import feasibility_lines
+from annotation.management.commands import _importing
+from annotation.management.commands._lookups import command_errors, feasibility_lines
 from annotation.models import StudyStatus
 from annotation.participation import profile_fields
 from annotation.studies.errors import StudyFileError, StudyRefused
@@ -33,34 +33,25 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, file: Path, draft: bool, strict: bool, **options: object) -> None:
-        try:
+        with command_errors(StudyFileError):
             study_file = read_study_file(file)
-        except StudyFileError as error:
-            raise CommandError(str(error)) from error
-        columns = (TextColumn("creating units"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         # The bar goes to stderr, so that the output can be piped.
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            row = bar.add_task("units", total=None)
-            try:
-                with transaction.atomic():
-                    made = studies.apply_file(
-                        file=study_file, by="open_study", progress=lambda units: bar.advance(row, units)
-                    )
-                    opened = made.study.status == StudyStatus.DRAFT and not draft
-                    report = feasibility.report(study=made.study)
-                    if opened and strict and not report.feasible:
-                        raise CommandError(
-                            "\n".join(
-                                [
-                                    *feasibility_lines(report),
-                                    "Nothing was changed: --strict needs enough people.",
-                                ]
-                            )
-                        )
-                    if opened:
-                        studies.change_status(study=made.study, to=StudyStatus.OPEN, by="open_study")
-            except StudyRefused as error:
-                raise CommandError(f"{file}: {error}") from error
+        with (
+            _importing.short_bar(Console(stderr=True)) as bar,
+            command_errors(StudyRefused, prefix=f"{file}: "),
+            transaction.atomic(),
+        ):
+            row = bar.add_task("creating units", total=None)
+            made = studies.apply_file(
+                file=study_file, by="open_study", progress=lambda units: bar.advance(row, units)
+            )
+            opened = made.study.status == StudyStatus.DRAFT and not draft
+            report = feasibility.report(study=made.study)
+            if opened and strict and not report.feasible:
+                lines = [*feasibility_lines(report), "Nothing was changed: --strict needs enough people."]
+                raise CommandError("\n".join(lines))
+            if opened:
+                studies.change_status(study=made.study, to=StudyStatus.OPEN, by="open_study")
         study = made.study
         outcomes = {
             "made": f"Created the study '{study.name}'",

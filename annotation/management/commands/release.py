@@ -1,14 +1,12 @@
 """manage.py release STUDY --out DIR --k 5 (docs/releases.md)"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from annotation.management.commands._lookups import get_study
+from annotation.management.commands._lookups import command_errors, get_study
 from annotation.releases.metadata import describe_level
 from annotation.releases.request import ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
@@ -53,21 +51,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = get_study(options["study"])
+        names = ("k", "with_text", "images", "licence", "citation", "without_pseudonyms")
         release_options = ReleaseOptions(
-            k=options["k"],
-            with_text=options["with_text"],
-            images=options["images"],
-            licence=options["licence"],
-            citation=options["citation"],
-            withhold=tuple(options["withhold"]),
-            without_pseudonyms=options["without_pseudonyms"],
+            **{name: options[name] for name in names}, withhold=tuple(options["withhold"])
         )
-        try:
+        with command_errors(ReleaseRefused, OSError):
             made = bundle.write(
                 study=study, path=options["out"], by=None, options=release_options, overwrite=options["force"]
             )
-        except (ReleaseRefused, OSError) as error:
-            raise CommandError(str(error)) from error
         for each in made.people.coarsened.report:
             how = describe_level(each)
             self.stdout.write(

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.management.commands._feasibility import feasibility_lines
-from annotation.management.commands._lookups import get_study
+from annotation.management.commands._lookups import command_errors, feasibility_lines, get_study
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services import feasibility, study_files
 
@@ -36,10 +35,8 @@ class Command(BaseCommand):
             if not report.feasible:
                 raise CommandError(f"The people enrolled cannot fill the study '{name}'.")
             return
-        try:
+        with command_errors(StudyRefused, prefix=f"The study '{name}' cannot be written as a file: "):
             text = study_files.to_toml(study=study)
-        except StudyRefused as error:
-            raise CommandError(f"The study '{name}' cannot be written as a file: {error}") from error
         if out is None:
             self.stdout.write(text, ending="")
         else:

@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.api import tokens
-from annotation.management.commands._lookups import get_account
+from annotation.management.commands._lookups import command_errors, get_account
 from annotation.models import Scope
 
 
@@ -30,10 +30,8 @@ class Command(BaseCommand):
         account = get_account(user)
         if not account.is_active:
             raise CommandError(f"The account '{user}' is switched off: its tokens would be refused.")
-        try:
+        with command_errors(tokens.TokenRefused):
             created = tokens.create(user=account, name=name, scopes=scope, days=days, by=None)
-        except tokens.TokenRefused as refused:
-            raise CommandError(str(refused)) from refused
         ends = created.token.expires_at.strftime("%Y-%m-%d %H:%M UTC")
         self.stderr.write(
             f"{user}: {', '.join(created.token.scopes)}, until {ends}. The secret is shown only once:"

@@ -1,12 +1,10 @@
 """manage.py withdraw STUDY PSEUDONYM: for somebody who asked for it, e.g. by e-mail (docs/care.md)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.management.commands._lookups import get_account, get_study
+from annotation.management.commands._lookups import command_errors, get_account, get_study
 from annotation.models import Annotator
 from annotation.participation.services import withdrawals
 
@@ -36,10 +34,8 @@ class Command(BaseCommand):
                 "This cannot be undone. Add --yes to do it."
             )
             return
-        try:
+        with command_errors(withdrawals.NotEnrolled):
             result = withdrawals.withdraw(annotator=annotator, study=study, by=by, asked_by="the team")
-        except withdrawals.NotEnrolled as error:
-            raise CommandError(str(error)) from error
         self.stdout.write(
             "Nothing was left to withdraw."
             if result.repeat

@@ -1,23 +1,28 @@
-"""The annotators in a study, under pseudonyms, and a lead's actions on them."""
-
-from __future__ import annotations
+"""The annotators in a study, under pseudonyms, a lead's actions on them, and the links that let people in."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
-from annotation.api.resource import Resource
+from annotation.api.pages import documents_list, filtered_page, list_query
+from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
-from annotation.models import EnrolmentStatus
+from annotation.models import EnrolmentStatus, Invitation
 from annotation.participation.queries import people
-from annotation.participation.services import enrolments
+from annotation.participation.services import enrolments, invitations
 
+_people = partial(extend_schema, tags=["people"])
+_invitations = partial(extend_schema, tags=["invitations"])
 STATUSES = [choice for choice in EnrolmentStatus.choices if choice[0] != EnrolmentStatus.WITHDRAWN]
 
 
@@ -66,22 +71,12 @@ PeopleQuery = list_query(
 class People(Resource):
     """The annotators in a study, without those who withdrew."""
 
-    @extend_schema(
-        operation_id="people_list",
-        parameters=[PeopleQuery],
-        responses=page_serializer(PersonSerializer),
-        tags=["people"],
-    )
+    @documents_list("people_list", query=PeopleQuery, row=PersonSerializer, tag="people")
     def get(self, request: Request, name: str) -> Response:
         study = study_for_lead(request, name)
-        query = self.query(PeopleQuery)
-        rows = people.current_enrolments(study)
-        if "status" in query:
-            rows = rows.filter(status=query["status"])
-        return page(
-            request,
-            rows,
-            query=query,
+        return filtered_page(
+            self,
+            people.current_enrolments(study),
             kind=PeopleQuery,
             row=PersonSerializer,
             prepare=lambda found: people.person_rows(study, found),
@@ -91,7 +86,7 @@ class People(Resource):
 class OnePerson(Resource):
     """One annotator in a study."""
 
-    @extend_schema(operation_id="people_read", responses=PersonSerializer, tags=["people"])
+    @_people(operation_id="people_read", responses=PersonSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         return Response(PersonSerializer(_person(request, name, number)).data)
 
@@ -102,7 +97,7 @@ _ACTION_RESPONSES = {200: ActionSerializer, 409: OpenApiResponse(description="Th
 class Block(Resource):
     """Stop giving items to an annotator. Their items in progress go to others; their answers stay."""
 
-    @extend_schema(operation_id="people_block", request=None, responses=_ACTION_RESPONSES, tags=["people"])
+    @_people(operation_id="people_block", request=None, responses=_ACTION_RESPONSES)
     def post(self, request: Request, name: str, number: int) -> Response:
         return _act(request, name, number, enrolments.block)
 
@@ -110,7 +105,7 @@ class Block(Resource):
 class Unblock(Resource):
     """Let a blocked annotator continue where they were."""
 
-    @extend_schema(operation_id="people_unblock", request=None, responses=_ACTION_RESPONSES, tags=["people"])
+    @_people(operation_id="people_unblock", request=None, responses=_ACTION_RESPONSES)
     def post(self, request: Request, name: str, number: int) -> Response:
         return _act(request, name, number, enrolments.unblock)
 
@@ -118,7 +113,7 @@ class Unblock(Resource):
 class Release(Resource):
     """Return an annotator's items in progress to the queue. An answer that still arrives is saved."""
 
-    @extend_schema(operation_id="people_release", request=None, responses=_ACTION_RESPONSES, tags=["people"])
+    @_people(operation_id="people_release", request=None, responses=_ACTION_RESPONSES)
     def post(self, request: Request, name: str, number: int) -> Response:
         return _act(request, name, number, enrolments.release)
 
@@ -136,3 +131,109 @@ def _person(request: Request, name: str, number: int) -> people.Person:
     if person is None:
         raise Http404
     return person
+
+
+_STATES = ["open", "full", "ended", "taken back"]
+
+
+class InvitationSerializer(serializers.Serializer):
+    """A link into a study."""
+
+    id = serializers.IntegerField()
+    label = serializers.CharField(help_text="A note for the list of invitations.")
+    url = serializers.URLField(help_text="The link to send to the people you invite.")
+    state = serializers.ChoiceField(choices=_STATES, help_text="Whether the link works now, or why not.")
+    uses = serializers.IntegerField(help_text="How many people came by it.")
+    max_uses = serializers.IntegerField(
+        allow_null=True, help_text="The most people that can come by it; null: no limit."
+    )
+    created_at = serializers.DateTimeField(help_text="When it was created.")
+    expires_at = serializers.DateTimeField(allow_null=True, help_text="When it ends; null: never.")
+    revoked_at = serializers.DateTimeField(allow_null=True, help_text="When it was revoked.")
+
+
+class InvitationBody(Body):
+    """A new link."""
+
+    label = serializers.CharField(
+        max_length=120,
+        default="",
+        allow_blank=True,
+        help_text="A note for your list of invitations.",
+    )
+    max_uses = serializers.IntegerField(
+        min_value=1,
+        max_value=invitations.MOST_USES,
+        default=None,
+        allow_null=True,
+        help_text="The most people that can come by it; null: no limit.",
+    )
+    expires_at = serializers.DateTimeField(
+        default=None, allow_null=True, help_text="When it ends; null: never."
+    )
+
+
+InvitationsQuery = list_query(
+    "Invitations", orders={"created_at": "created_at", "id": "pk", "uses": "uses"}, default="-created_at"
+)
+
+
+class Invitations(Resource):
+    """The links into a study."""
+
+    @documents_list("invitations_list", query=InvitationsQuery, row=InvitationSerializer, tag="invitations")
+    def get(self, request: Request, name: str) -> Response:
+        return filtered_page(
+            self,
+            study_for_lead(request, name).invitations.all(),
+            kind=InvitationsQuery,
+            row=InvitationSerializer,
+            prepare=lambda found: [_described(request, each) for each in found],
+        )
+
+    @_invitations(
+        operation_id="invitations_create",
+        request=InvitationBody,
+        responses={
+            201: InvitationSerializer,
+            409: OpenApiResponse(description="The study is closed, or the link would have ended already."),
+        },
+    )
+    def post(self, request: Request, name: str) -> Response:
+        """Create a link. People who follow it still have to consent."""
+        study = study_for_lead(request, name)
+        body = self.body(InvitationBody)
+        with refusals(invitations.InvitationRefused):
+            invitation = invitations.create(study=study, by=request.user, **body)
+        return Response(_serialized(request, invitation), status=201)
+
+
+class OneInvitation(Resource):
+    """One link into a study."""
+
+    @_invitations(operation_id="invitations_read", responses=InvitationSerializer)
+    def get(self, request: Request, name: str, number: int) -> Response:
+        return Response(_serialized(request, _invitation(request, name, number)))
+
+    @_invitations(operation_id="invitations_revoke", responses={200: InvitationSerializer})
+    def delete(self, request: Request, name: str, number: int) -> Response:
+        """Revoke a link. People who came by it stay in the study."""
+        invitation = _invitation(request, name, number)
+        invitations.revoke(invitation=invitation, by=request.user)
+        return Response(_serialized(request, invitation))
+
+
+def _invitation(request: Request, name: str, number: int) -> Invitation:
+    return get_object_or_404(study_for_lead(request, name).invitations, pk=number)
+
+
+def _serialized(request: Request, invitation: Invitation) -> Any:
+    return InvitationSerializer(_described(request, invitation)).data
+
+
+def _described(request: Request, invitation: Invitation) -> dict[str, Any]:
+    return {
+        **vars(invitation),
+        "state": invitations.state(invitation, now=timezone.now()),
+        "url": request.build_absolute_uri(reverse("join", args=[invitation.code])),
+    }

@@ -1,27 +1,27 @@
 """The voluntary profile, for front ends of one's own. Send only what the person behind the account said."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import Http404
 from django.utils.translation import get_language
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import policies
 from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import Body
-from annotation.assignment import queries
+from annotation.assignment.constants import ENDED_STATUSES
 from annotation.models import Study
 from annotation.participation import profile_fields
-from annotation.participation.constants import ENDED_STATUSES
-from annotation.participation.enrolment_resource import TAGS, AnnotatorResource, consent_required
-from annotation.participation.forms.annotator import ProfileForm
-from annotation.participation.queries import annotator_pages, enrolments
+from annotation.participation.enrolment_resource import (
+    AnnotatorResource,
+    consent_required,
+    operation,
+    require_membership,
+)
+from annotation.participation.forms import ProfileForm
+from annotation.participation.queries import enrolments
 from annotation.participation.services import annotators
 
 _MAX_LENGTH = 200
@@ -80,35 +80,31 @@ class ProfileBody(Body):
 class OwnProfile(AnnotatorResource):
     """The profile in all studies of this account."""
 
-    @extend_schema(operation_id="own_profile_read", responses=ProfileSerializer, tags=TAGS)
+    @operation(operation_id="own_profile_read", responses=ProfileSerializer)
     def get(self, request: Request) -> Response:
         return Response(ProfileSerializer(_profile(request, None)).data)
 
-    @extend_schema(
-        operation_id="own_profile_set", request=ProfileBody, responses=ProfileSerializer, tags=TAGS
-    )
+    @operation(operation_id="own_profile_set", request=ProfileBody, responses=ProfileSerializer)
     def put(self, request: Request) -> Response:
         """Save the profile. Items in progress are released if the answers decide which items they get."""
         _save(request, None, self.body(ProfileBody))
         return self.get(request)
 
 
-_ENDED = {409: OpenApiResponse(description="They have left the study or are blocked.")}
+_PROFILE = {
+    200: ProfileSerializer,
+    409: OpenApiResponse(description="They have left the study or are blocked."),
+}
 
 
 class StudyProfile(AnnotatorResource):
     """The profile for one study, with the study's own questions."""
 
-    @extend_schema(operation_id="study_profile_read", responses={200: ProfileSerializer, **_ENDED}, tags=TAGS)
+    @operation(operation_id="study_profile_read", responses=_PROFILE)
     def get(self, request: Request, name: str) -> Response:
         return Response(ProfileSerializer(_profile(request, _active_study(request, name))).data)
 
-    @extend_schema(
-        operation_id="study_profile_set",
-        request=ProfileBody,
-        responses={200: ProfileSerializer, **_ENDED},
-        tags=TAGS,
-    )
+    @operation(operation_id="study_profile_set", request=ProfileBody, responses=_PROFILE)
     def put(self, request: Request, name: str) -> Response:
         """Save the profile. Items in progress are released if the answers decide which items they get."""
         _save(request, _active_study(request, name), self.body(ProfileBody))
@@ -117,24 +113,16 @@ class StudyProfile(AnnotatorResource):
 
 def _active_study(request: Request, name: str) -> Study:
     """The study, if the account has consented and still takes part."""
-    membership = queries.membership(user=request.user, study_name=name)
-    if membership is None:
-        study = Study.objects.filter(name=name).first()
-        if study is None or not policies.may_annotate(request.user, study):
-            raise Http404
-        raise consent_required(name)
+    membership = require_membership(request, name)
     if membership.enrolment.status in ENDED_STATUSES:
         raise Conflict("They have left the study or are blocked.", state=membership.enrolment.status)
     if not membership.consented:
         raise consent_required(name)
-    study = membership.enrolment.study
-    return study
+    return membership.enrolment.study
 
 
 def _profile(request: Request, study: Study | None) -> dict[str, Any]:
-    questions = annotator_pages.profile_questions(
-        user=request.user, study=study, language=get_language() or ""
-    )
+    questions = enrolments.profile_questions(user=request.user, study=study, language=get_language() or "")
     answers = ProfileForm.initial_from(enrolments.profile_answers(user=request.user), questions=questions)
     return {"questions": [_question(each, answers) for each in questions]}
 
@@ -152,28 +140,24 @@ def _question(question: profile_fields.Question, answers: Mapping[str, Any]) -> 
 
 def _save(request: Request, study: Study | None, body: Mapping[str, Any]) -> None:
     """Validate the answers with the page's form, and save them."""
-    questions = annotator_pages.profile_questions(user=request.user, study=study)
+    questions = enrolments.profile_questions(user=request.user, study=study)
     by_name = {question.name: question for question in questions}
     form_data: dict[str, Any] = {}
     for index, answer in enumerate(body["answers"]):
         field = answer["field"]
         if field not in by_name:
             known = ", ".join(by_name)
-            raise _wrong(index, "field", f"There is no question '{field}'. There are: {known}.")
+            raise Refused(f"answers/{index}/field: There is no question '{field}'. There are: {known}.")
         if f"{field}_own" in form_data:
-            raise _wrong(index, "field", "Each question is answered once.")
+            raise Refused(f"answers/{index}/field: Each question is answered once.")
         form_data |= {field: answer["choice"], f"{field}_own": answer["own_words"]}
         form_data[f"{field}_publish"] = answer["may_publish"]
         choices = {value for value, _label in by_name[field].choices}
         if answer["choice"] and answer["choice"] not in choices:
             known = ", ".join(sorted(choices)) or "none: send own_words"
-            raise _wrong(index, "choice", f"There is no such choice. There are: {known}.")
+            raise Refused(f"answers/{index}/choice: There is no such choice. There are: {known}.")
     form = ProfileForm(form_data, questions=questions)
     if not form.is_valid():
         raise Refused(form.errors.as_text())
     annotator = annotators.annotator_for(user=request.user)
     annotators.save_profile(annotator=annotator, entries=form.entries(), own_questions=list(by_name))
-
-
-def _wrong(index: int, key: str, message: str) -> Refused:
-    return Refused(f"answers/{index}/{key}: {message}")

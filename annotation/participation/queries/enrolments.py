@@ -1,42 +1,42 @@
-"""Queries of the annotators' pages. Nothing here writes. The cost grows with a study's size no more than that
-of an index look-up."""
+"""Queries of the annotators' pages. Their cost grows with a study no more than that of an index look-up."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from annotation import policies
+from annotation.assignment.constants import ENDED_STATUSES, LEFT_STATUSES
+from annotation.core.translation import LANGUAGE, language_fallbacks, translated_field
 from annotation.models import (
+    Annotator,
+    ConsentText,
     Enrolment,
     EnrolmentStatus,
     ProfileAnswer,
     Purpose,
+    Response,
     SlotState,
     Study,
     StudyStatus,
     Task,
     Unit,
 )
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
+from annotation.participation import profile_fields
 
 
 @dataclass(frozen=True)
 class Progress:
-    """An annotator's progress in a study. `rated` counts all their answers, those to gold items and attention
-    checks and surplus answers included; `total` is the study's units with the checks that are mixed in.
-    Practice items are in neither."""
+    """An annotator's progress in a study, without practice items: `rated` of `total` units, checks and
+    surplus answers included."""
 
-    rated: int
+    answered: int
     total: int
 
-
-# Not withdrawn: a study that somebody withdrew from is not shown at all.
-_ENDED = frozenset({EnrolmentStatus.BLOCKED, EnrolmentStatus.FINISHED, EnrolmentStatus.SCREENED_OUT})
+    @property
+    def rated(self) -> int:
+        return min(self.answered, self.total)
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ def study_cards(user: User) -> list[StudyCard]:
     studies = list(policies.studies_open_to(user).order_by("title"))
     enrolments = Enrolment.objects.filter(annotator__user=user, study__in=studies)
     started = {enrolment.study_id: answered_items(enrolment=enrolment) for enrolment in enrolments}
-    ended = {enrolment.study_id for enrolment in enrolments if enrolment.status in _ENDED}
+    ended = {enrolment.study_id for enrolment in enrolments if enrolment.status in ENDED_STATUSES}
     totals = _totals(Task.objects.filter(study__in=studies))
     cards = [
         StudyCard(
             study=study,
-            progress=_progress(started.get(study.pk, 0), of=totals.get(study.pk, 0)),
+            progress=Progress(started.get(study.pk, 0), totals.get(study.pk, 0)),
             started=study.pk in started,
             ended=study.pk in ended,
         )
@@ -74,16 +74,12 @@ def study_cards(user: User) -> list[StudyCard]:
 
 def progress(*, enrolment: Enrolment) -> Progress:
     """An annotator's progress in a study."""
-    return _progress(answered_items(enrolment=enrolment), of=total_units(study_id=enrolment.study_id))
+    return Progress(answered_items(enrolment=enrolment), total_units(study_id=enrolment.study_id))
 
 
 def answered_items(*, enrolment: Enrolment) -> int:
     """The number of items answered, checks included: a number that did not change would reveal them."""
     return enrolment.answered + enrolment.golds
-
-
-def _progress(answered: int, *, of: int) -> Progress:
-    return Progress(rated=min(answered, of), total=of)
 
 
 def total_units(*, study_id: int) -> int:
@@ -102,9 +98,8 @@ def has_unfilled_slots(*, study: Study) -> bool:
 
 
 def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
-    """Study -> number of units, with the checks that are mixed in. Positions count from 1 without gaps, so
-    the last position of a task is its number of units: one index look-up per task instead of counting a
-    million rows."""
+    """Study -> number of units, with the checks that are mixed in. The last position of a task is its number
+    of units: one index look-up per task instead of counting a million rows."""
     of_task = Unit.objects.filter(task=OuterRef("pk"))
     # The few check items come after the data.
     last = of_task.filter(purpose=Purpose.DATA).order_by("-position").values("position")[:1]
@@ -126,3 +121,83 @@ def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
         mixed_in[study_id] = mixed_in.get(study_id, 0) + (of_checks or 0)
     # One check per 1 / gold_rate units, as long as there are any (annotate/services/items.py).
     return {pk: units[pk] + min(mixed_in[pk], int(units[pk] * rates[pk])) for pk in units}
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What annotators read about one task before they judge: its instructions and worked examples (each
+    with text, answer and why), and the language of each. `label`: the kind of task, in English."""
+
+    label: str
+    instructions: str
+    instructions_language: str
+    examples: list[Mapping[str, str]]
+    examples_language: str
+
+
+def consent_texts(*, study: Study) -> list[ConsentText]:
+    """The latest version of the consent text in every language, English first."""
+    newest = ConsentText.objects.filter(study=study).order_by("-version").values("version")[:1]
+    texts = ConsentText.objects.filter(study=study, version=newest)
+    return sorted(texts, key=lambda text: (text.language != LANGUAGE, text.language))
+
+
+def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | None:
+    """The text in `language`, else in its base language ('pt-br': 'pt'), else in English, else the first."""
+    by_language = {text.language.lower(): text for text in texts}
+    for choice in (*language_fallbacks(language.lower()), LANGUAGE):
+        if choice in by_language:
+            return by_language[choice]
+    return next(iter(by_language.values()), None)
+
+
+def guides(*, tasks: Iterable[Task], language: str) -> list[Guide]:
+    """The guides to `tasks`, in `language` if they are translated, else as they were written. A task with
+    neither instructions nor examples is left out."""
+    found = []
+    for task in tasks:
+        instructions = translated_field(task, "instructions", language)
+        examples = translated_field(task, "examples", language)
+        if instructions[0] or examples[0]:
+            found.append(Guide(task.get_kind_display(), *instructions, *examples))
+    return found
+
+
+def enrolment_by_code(*, user: User, code: str) -> Enrolment | None:
+    """The enrolment of `user` in the study of an invitation, even if the invitation has ended."""
+    return (
+        Enrolment.objects.filter(annotator__user=user, study__invitations__code=code)
+        .select_related("study")
+        .first()
+    )
+
+
+def profile_questions(
+    *, user: User, study: Study | None = None, language: str = ""
+) -> tuple[profile_fields.Question, ...]:
+    """The profile questions for `user`, for one study or for all that they are in."""
+    mine = Enrolment.objects.filter(annotator__user=user).exclude(status=EnrolmentStatus.WITHDRAWN)
+    studies = [study] if study else list(Study.objects.filter(enrolments__in=mine).distinct())
+    strata = Task.objects.filter(study__in=studies).values_list("strata", flat=True)
+    answered = ProfileAnswer.objects.filter(annotator__user=user).values_list("field", flat=True)
+    return profile_fields.questions_for(
+        strata_texts=[text for task_strata in strata for text in task_strata],
+        own_questions=[question for each in studies for question in each.questions],
+        answered=answered,
+        language=language,
+    )
+
+
+def current_answers(*, enrolment: Enrolment) -> QuerySet[Response]:
+    """Somebody's answers of every kind in a study, without superseded revisions."""
+    return Response.objects.filter(
+        annotator=enrolment.annotator_id,
+        unit__task__study=enrolment.study_id,
+        current=True,
+        withdrawn_at__isnull=True,
+    )
+
+
+def takes_part(*, annotator: Annotator) -> bool:
+    """Whether somebody is in any study that they have not left."""
+    return annotator.enrolments.exclude(status__in=LEFT_STATUSES).exists()

@@ -1,21 +1,17 @@
 """The people in a study as its lead sees them: pseudonyms and counts, never an account (DESIGN §11)."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Max, Q, QuerySet
-from django.utils import timezone
 
-from annotation.core.paging import Page
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
-    Invitation,
     Judgement,
     Purpose,
     Response,
@@ -27,18 +23,25 @@ from annotation.models import (
 
 PER_PAGE = 100
 _CHECKS = (Purpose.GOLD, Purpose.ATTENTION)
+_SURPLUS = Q(slot__isnull=True, unit__purpose=Purpose.DATA, current=True, withdrawn_at__isnull=True)
 
 
-@dataclass(frozen=True)
-class Person:
-    """One annotator in a study. `held`: leased items. `last_seen`: the last answer, skip or lease; None if
-    there was none. `right` of `checked` gold items and attention checks were answered as expected."""
+@dataclass
+class Activity:
+    """What an annotator did in a study. `held`: leased items. `last_seen`: the last answer, skip or lease."""
+
+    surplus: int = 0
+    skips: int = 0
+    held: int = 0
+    last_seen: datetime | None = None
+
+
+@dataclass(kw_only=True)
+class Person(Activity):
+    """One annotator in a study. `right` of `checked` gold items and attention checks were answered as
+    expected."""
 
     enrolment: Enrolment
-    skips: int
-    held: int
-    surplus: int
-    last_seen: datetime | None
     right: int
     checked: int
 
@@ -57,29 +60,21 @@ class Person:
 
 
 @dataclass(frozen=True)
-class People(Page):
+class People:
     """One page of a study's annotators. Those who withdrew are only counted."""
 
+    number: int
+    pages: int
+    total: int
     rows: tuple[Person, ...]
     withdrawn: int
     by_status: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
-class InvitationRow:
-    """An invitation and its `state`: *open*, *full*, *ended* or *taken back*."""
-
-    invitation: Invitation
-    state: str
-
-    @property
-    def is_open(self) -> bool:
-        return self.state == "open"
-
-
 def people(study: Study, *, page: str | int = 1) -> People:
     """A page of the annotators of `study`, newest first. A `page` out of range gives the nearest page."""
-    statuses = Counter(dict(_enrolments(study).order_by().values_list("status").annotate(Count("pk"))))
+    by_status = study.enrolments.order_by().values_list("status").annotate(Count("pk"))
+    statuses = Counter(dict(by_status))
     withdrawn = statuses.pop(EnrolmentStatus.WITHDRAWN, 0)
     paginator = Paginator(current_enrolments(study).order_by("-joined_at", "-pk"), PER_PAGE)
     paginator.count = sum(statuses.values())
@@ -101,71 +96,58 @@ def person(study: Study, *, pk: int) -> Person | None:
     return next(iter(person_rows(study, current_enrolments(study).filter(pk=pk))), None)
 
 
-def invitation_rows(invitations: Iterable[Invitation], *, now: datetime | None = None) -> list[InvitationRow]:
-    """The invitations with their states, in the order given."""
-    now = now or timezone.now()
-    return [InvitationRow(invitation=each, state=_state(each, now=now)) for each in invitations]
-
-
 def current_enrolments(study: Study) -> QuerySet[Enrolment]:
     """The enrolments in `study`, without those who withdrew."""
-    return (
-        _enrolments(study).exclude(status=EnrolmentStatus.WITHDRAWN).select_related("annotator", "invitation")
-    )
-
-
-def _enrolments(study: Study) -> QuerySet[Enrolment]:
-    return Enrolment.objects.filter(study=study)
+    current = study.enrolments.exclude(status=EnrolmentStatus.WITHDRAWN)
+    return current.select_related("annotator", "invitation")
 
 
 def person_rows(study: Study, enrolments: Iterable[Enrolment]) -> list[Person]:
     """A row for each of `enrolments`. The number of queries does not depend on how many there are."""
     enrolments = list(enrolments)
     annotators = [enrolment.annotator_id for enrolment in enrolments]
-    answers = Response.objects.filter(annotator__in=annotators, unit__task__study=study)
-    skips = Skip.objects.filter(annotator__in=annotators, unit__task__study=study)
-    held = Slot.objects.filter(annotator__in=annotators, study=study, state=SlotState.LEASED)
-    surplus = Q(slot__isnull=True, unit__purpose=Purpose.DATA, current=True, withdrawn_at__isnull=True)
-    surplus_counts, answered_at = _count_and_latest(answers, "submitted_at", only=surplus)
-    skip_counts, skipped_at = _count_and_latest(skips, "at")
-    held_counts, leased_at = _count_and_latest(held, "leased_at")
-    checked = check_results(answers)
-    rows = []
-    for enrolment in enrolments:
-        pk = enrolment.annotator_id
-        times = (latest.get(pk) for latest in (answered_at, skipped_at, leased_at))
-        rows.append(
-            Person(
-                enrolment=enrolment,
-                skips=skip_counts.get(pk, 0),
-                held=held_counts.get(pk, 0),
-                surplus=surplus_counts.get(pk, 0),
-                last_seen=max((time for time in times if time is not None), default=None),
-                right=checked[pk].count(True),
-                checked=len(checked[pk]),
-            )
+    active = activity(annotators, study=study)
+    checked = check_results(Response.objects.filter(annotator__in=annotators, unit__task__study=study))
+    return [
+        Person(
+            enrolment=enrolment,
+            **vars(active[enrolment.annotator_id, study.pk]),
+            right=checked[enrolment.annotator_id].count(True),
+            checked=len(checked[enrolment.annotator_id]),
         )
-    return rows
+        for enrolment in enrolments
+    ]
 
 
-def _count_and_latest(
-    rows: QuerySet[Response] | QuerySet[Skip] | QuerySet[Slot], field: str, *, only: Q | None = None
-) -> tuple[dict[int, int], dict[int, datetime | None]]:
-    """Annotator -> number of `rows` that match `only`, and annotator -> latest `field` of all `rows`."""
-    number, last = Count("pk", filter=only), Max(field)
-    grouped = rows.order_by().values_list("annotator").annotate(number=number, last=last)
-    counts: dict[int, int] = {}
-    latest: dict[int, datetime | None] = {}
-    for annotator, count, time in grouped:
-        counts[annotator], latest[annotator] = count, time
-    return counts, latest
+def activity(
+    annotators: Iterable[int], *, study: Study | None = None
+) -> defaultdict[tuple[int, int], Activity]:
+    """(annotator, study) -> their activity, in `study` or in all studies, in three queries."""
+    found: defaultdict[tuple[int, int], Activity] = defaultdict(Activity)
+    held = Slot.objects.filter(state=SlotState.LEASED)
+    kinds: tuple[tuple[str, QuerySet[Any], str, str, Q | None], ...] = (
+        ("surplus", Response.objects.all(), "unit__task__study", "submitted_at", _SURPLUS),
+        ("skips", Skip.objects.all(), "unit__task__study", "at", None),
+        ("held", held, "study", "leased_at", None),
+    )
+    for name, rows, study_field, time_field, counted in kinds:
+        rows = rows.filter(annotator__in=annotators, **({study_field: study} if study else {}))
+        grouped = rows.order_by().values_list("annotator", study_field)
+        number, last = Count("pk", filter=counted), Max(time_field)
+        for annotator, study_id, count, latest in grouped.annotate(number=number, last=last):
+            done = found[annotator, study_id]
+            setattr(done, name, count)
+            done.last_seen = max(filter(None, (done.last_seen, latest)), default=None)
+    return found
 
 
-def check_results(answers: QuerySet[Response]) -> defaultdict[int, list[bool]]:
-    """Annotator -> for each answered gold item or attention check, whether it was as expected."""
+def check_results(
+    answers: QuerySet[Response], *, purposes: Collection[str] = _CHECKS
+) -> defaultdict[int, list[bool]]:
+    """Annotator -> for each item of `purposes` that they answered, whether it was as expected."""
     judged = (
         Judgement.objects.filter(
-            response__in=answers.filter(unit__purpose__in=_CHECKS, current=True, withdrawn_at__isnull=True),
+            response__in=answers.filter(unit__purpose__in=purposes, current=True, withdrawn_at__isnull=True),
             option__expected__isnull=False,
         )
         .order_by()
@@ -178,13 +160,3 @@ def check_results(answers: QuerySet[Response]) -> defaultdict[int, list[bool]]:
     for (annotator, _response), as_expected in right.items():
         results[annotator].append(as_expected)
     return results
-
-
-def _state(invitation: Invitation, *, now: datetime) -> str:
-    if invitation.revoked_at is not None:
-        return "taken back"
-    if invitation.expires_at is not None and invitation.expires_at <= now:
-        return "ended"
-    if invitation.max_uses is not None and invitation.uses >= invitation.max_uses:
-        return "full"
-    return "open"

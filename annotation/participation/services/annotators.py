@@ -1,16 +1,13 @@
 """Annotators: pseudonyms, consent, enrolment and profiles (DESIGN §3)."""
 
-from __future__ import annotations
-
-import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.crypto import get_random_string
 from django.utils.translation import gettext as _
 
 from annotation.assignment.services import slots
@@ -28,19 +25,12 @@ from annotation.models import (
     Unit,
 )
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
 # Without 0, 1, i, l and o, which look alike.
-_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
-class ConsentOutdated(ValueError):
-    """Somebody agreed to a consent text that has been replaced in the meantime."""
-
-
-class HasLeft(ValueError):
-    """Somebody who withdrew from the study tries to come back."""
+class ConsentRefused(ValueError):
+    """Somebody cannot agree: the text has been replaced meanwhile, or they withdrew from the study."""
 
 
 @dataclass(frozen=True)
@@ -55,38 +45,34 @@ class ProfileEntry:
 
 
 def annotator_for(*, user: User) -> Annotator:
-    """The annotator of an account, created on first use. The pseudonym is random, so it says nothing about
-    the account."""
+    """The annotator of an account, created on first use, with a random pseudonym."""
     annotator, _created = Annotator.objects.get_or_create(user=user, defaults={"pseudonym": _pseudonym()})
     return annotator
 
 
 def newcomer() -> Annotator:
-    """Create an annotator for somebody without an account who comes by an invitation or from a crowd
-    platform. Their new account is named like their pseudonym and has no password, so nobody can log in to
-    it."""
+    """Create an annotator with a new account, which is named like their pseudonym and has no password, so
+    nobody can log in to it."""
     with transaction.atomic():
-        account: User = get_user_model()(username=_pseudonym())
+        account: User = User(username=_pseudonym())
         account.set_unusable_password()
         account.save()
         return Annotator.objects.create(user=account, pseudonym=account.username)
 
 
-def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolment:
-    """Record that `annotator` agrees to a study's consent text, and enrol them.
-
-    `text_id` is the latest version in any language. Agreeing twice, or in two languages, counts once. Raises
-    ConsentOutdated if there is a newer version: nobody agrees to a text they were not shown. Raises HasLeft
-    if they withdrew from the study before.
-    """
+def agree(*, user: User, study: Study, text_id: int) -> Enrolment:
+    """Record that `user` agrees to a study's consent text, and enrol them. Agreeing twice, or in two
+    languages, counts once. Raises ConsentRefused if `text_id` is not of the latest version, or if they
+    withdrew before."""
     with transaction.atomic():
         latest = ConsentText.objects.filter(study=study).order_by("-version").first()
         text = ConsentText.objects.filter(study=study, pk=text_id).first()
         if latest is None or text is None or text.version != latest.version:
-            raise ConsentOutdated(_("The text has changed since you opened this page. Please read it again."))
+            raise ConsentRefused(_("The text has changed since you opened this page. Please read it again."))
+        annotator = annotator_for(user=user)
         enrolment = enrol(annotator=annotator, study=study)
         if enrolment.status == EnrolmentStatus.WITHDRAWN:
-            raise HasLeft(_("You withdrew from this study."))
+            raise ConsentRefused(_("You withdrew from this study."))
         given = Consent.objects.filter(
             annotator=annotator,
             text__study=study,
@@ -98,20 +84,10 @@ def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolme
         return enrolment
 
 
-def agree(*, user: User, study: Study, text_id: int) -> Enrolment:
-    """`give_consent` for an account, which becomes an annotator. Raises the same errors, and stores nothing
-    then."""
-    with transaction.atomic():
-        return give_consent(annotator=annotator_for(user=user), study=study, text_id=text_id)
-
-
 def decline(*, annotator: Annotator, study: Study) -> bool:
-    """Delete the enrolment of somebody who does not consent. Returns whether their account was deleted too.
-
-    Does nothing for somebody who has agreed or answered: they withdraw instead (services/withdrawals.py).
-    The use of the invitation is given back. The account is deleted if it was created for this visit alone,
-    and so has no password.
-    """
+    """Delete the enrolment of somebody who has neither agreed nor answered, and give back the use of the
+    invitation. Returns whether their account was deleted too: it is if it was created for this visit
+    alone."""
     with transaction.atomic():
         Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
         enrolment = (
@@ -137,10 +113,8 @@ def decline(*, annotator: Annotator, study: Study) -> bool:
 
 
 def enrol(*, annotator: Annotator, study: Study) -> Enrolment:
-    """Let `annotator` work in `study`, starting with its training items if it has any.
-
-    Somebody who is blocked, was screened out or withdrew stays so.
-    """
+    """Let `annotator` work in `study`, starting with its training items if it has any. Somebody who is
+    blocked, was screened out or withdrew stays so."""
     with transaction.atomic():
         enrolment, created = Enrolment.objects.get_or_create(annotator=annotator, study=study)
         if created or enrolment.status == EnrolmentStatus.INVITED:
@@ -153,12 +127,9 @@ def enrol(*, annotator: Annotator, study: Study) -> Enrolment:
 def save_profile(
     *, annotator: Annotator, entries: Mapping[str, ProfileEntry], own_questions: Collection[str] = ()
 ) -> bool:
-    """Save the profile of `annotator`. Returns whether any value changed.
-
-    An empty field is deleted, with its permission to be published. A changed value can change which items
-    are for them, so their leased items are released and every queue starts again. Fields are those of
-    ProfileField, and the study's own questions in `own_questions`.
-    """
+    """Save the profile of `annotator`; fields are those of ProfileField and `own_questions`. An empty field
+    is deleted. Returns whether any value changed: then their leased items are released and every queue starts
+    again."""
     unknown = set(entries) - set(ProfileField.values) - set(own_questions)
     if unknown:
         there = ", ".join([*ProfileField.values, *own_questions])
@@ -190,4 +161,4 @@ def save_profile(
 
 
 def _pseudonym() -> str:
-    return "a-" + "".join(secrets.choice(_LETTERS) for _ in range(8))
+    return "a-" + get_random_string(8, LETTERS)

@@ -1,11 +1,5 @@
 """Crowd platforms: people arrive with a platform's parameters in the URL and leave with a completion code.
-
-The platform's id of a person is stored only with their enrolment, to find them when they come back. It is
-never shown or exported. Each study creates its own annotator for the id, so nobody can be followed from
-one study to the next.
-"""
-
-from __future__ import annotations
+Their platform id is stored only with their enrolment, and never shown or exported."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +10,6 @@ from django.db import IntegrityError, transaction
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from annotation.assignment.services import slots
 from annotation.models import Enrolment, EnrolmentStatus, Slot, SlotState, Study, StudyStatus
 from annotation.participation.services import annotators
 
@@ -59,11 +52,7 @@ def accepts_newcomers(*, study: Study) -> bool:
 
 def read_arrival(*, study: Study, params: Mapping[str, Sequence[str]]) -> Arrival | None:
     """The arrival that the URL parameters `params` (name -> values) describe. None if the study has no crowd
-    parameters.
-
-    `study.crowd_parameters` gives the names of the parameters participant, study and session. Raises
-    BadLink if one is missing, repeated, too long or not an id.
-    """
+    parameters. Raises BadLink if one is missing, repeated, too long or not an id."""
     names: Mapping[str, str] = study.crowd_parameters or {}
     if not names.get("participant"):
         return None
@@ -95,11 +84,8 @@ def enrolment_of(*, study: Study, arrival: Arrival) -> Enrolment | None:
 
 
 def enter(*, study: Study, arrival: Arrival) -> Enrolment:
-    """Return the enrolment of the person. On the first arrival, create it as *invited*, with an account of
-    its own; they still have to consent. Two simultaneous arrivals create one enrolment.
-
-    Raises ValueError if the study is not open and they have not been here before.
-    """
+    """The enrolment of the person, created as *invited* with an account of its own on the first arrival; they
+    still have to consent. Raises ValueError if the study is not open and they have not been here before."""
     known = enrolment_of(study=study, arrival=arrival)
     if known is None:
         if study.status != StudyStatus.OPEN:
@@ -133,14 +119,6 @@ def withdrawn_id(*, study: Study, participant: str) -> str:
 def has_open_slots(*, study: Study) -> bool:
     """Whether any slot is open. A newcomer's profile is not known yet, so strata are not considered."""
     return Slot.objects.filter(study=study, state=SlotState.OPEN).exists()
-
-
-def is_done(*, enrolment: Enrolment) -> bool:
-    """Whether nothing is left for this annotator: they hold no item, and no open item is for them."""
-    leased = Slot.objects.filter(
-        study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
-    )
-    return not leased.exists() and not slots.has_open_slot(enrolment=enrolment)
 
 
 def completion(*, enrolment: Enrolment) -> Completion | None:

@@ -1,22 +1,13 @@
-"""A lead's actions on an enrolment: block, unblock, release leased items (DESIGN §5).
+"""A lead's actions on an enrolment: block, unblock, release leased items (DESIGN §5). Each writes an audit
+event that does not name the annotator, because it is kept after a withdrawal."""
 
-Each action writes an audit event in the same transaction. The event does not name the annotator, because it
-is kept after a withdrawal.
-"""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation.assignment.constants import LEFT_STATUSES
 from annotation.assignment.services import slots
 from annotation.models import AuditEvent, Consent, Enrolment, EnrolmentStatus, Purpose, Unit
-from annotation.participation.constants import LEFT_STATUSES
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class EnrolmentRefused(ValueError):
@@ -24,10 +15,8 @@ class EnrolmentRefused(ValueError):
 
 
 def block(*, enrolment: Enrolment, by: User) -> bool:
-    """Stop giving items to `enrolment`. Their leased items go to others; their answers stay.
-
-    Returns False if they are blocked already. Raises EnrolmentRefused if they have left the study.
-    """
+    """Stop giving items to `enrolment`. Their leased items go to others; their answers stay. Returns False if
+    they are blocked already. Raises EnrolmentRefused if they have left the study."""
     with transaction.atomic():
         locked = _lock(enrolment)
         if locked.status == EnrolmentStatus.BLOCKED:
@@ -53,8 +42,7 @@ def unblock(*, enrolment: Enrolment, by: User) -> bool:
 
 
 def release(*, enrolment: Enrolment, by: User) -> int:
-    """Return the leased items of `enrolment` to the queue. Returns how many. An answer that still arrives is
-    saved."""
+    """Return the leased items of `enrolment` to the queue; how many. Answers that still arrive are saved."""
     with transaction.atomic():
         locked = _lock(enrolment)
         released = slots.release_leases(enrolment=locked)

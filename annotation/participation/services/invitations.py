@@ -1,74 +1,35 @@
-"""Invitations: links into a study, with a maximum number of uses and an end date (DESIGN §5).
+"""Invitations: links into a study, with a maximum number of uses and an end date (DESIGN §5). One conditional
+UPDATE counts a use, so a link for twenty people admits exactly twenty."""
 
-One conditional UPDATE counts a use, in the transaction that enrols the person. So a link for twenty people
-admits exactly twenty, even if more follow it in the same second.
-"""
-
-from __future__ import annotations
-
-import secrets
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.crypto import get_random_string
 from django.utils.translation import gettext as _
 
-from annotation.models import (
-    AuditEvent,
-    Enrolment,
-    EnrolmentStatus,
-    Invitation,
-    Study,
-    StudyStatus,
-)
+from annotation.models import AuditEvent, Enrolment, EnrolmentStatus, Invitation, Study, StudyStatus
 from annotation.participation.services import annotators
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-# Without 0, 1, i, l and o, which look alike: 78 bits.
-_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
-_CODE_LENGTH = 16
+_CODE_LENGTH = 16  # 78 bits
 MOST_USES = 1_000_000
+# State of a link that cannot be followed -> why, and what people read.
+_REFUSALS = {
+    "taken back": ("revoked", "This invitation has been revoked."),
+    "ended": ("expired", "This invitation has ended."),
+    "full": ("full", "As many people as it was meant for have followed this invitation already."),
+}
 
 
 class InvitationRefused(ValueError):
-    """An invitation cannot be created or followed. The message says why and what to do."""
+    """An invitation cannot be created or followed; the message says why and what to do. `reason`, for a link
+    that cannot be followed: unknown, revoked, expired, full, not_open or leads."""
 
-
-class Unknown(InvitationRefused):
-    """No invitation has this code."""
-
-
-class Revoked(InvitationRefused):
-    """The study's lead has revoked the link."""
-
-
-class Expired(InvitationRefused):
-    """The link's end date has passed."""
-
-
-class Full(InvitationRefused):
-    """The link has reached its maximum number of uses."""
-
-
-class NotOpen(InvitationRefused):
-    """The study is a draft, paused or closed."""
-
-
-class LeadsIt(InvitationRefused):
-    """A lead cannot take part in their own study."""
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """`enrolment` with its study and annotator. `new`: this visit enrolled them and counted as a use."""
-
-    enrolment: Enrolment
-    new: bool
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 def create(
@@ -78,19 +39,15 @@ def create(
     label: str = "",
     max_uses: int | None = None,
     expires_at: datetime | None = None,
-    now: datetime | None = None,
 ) -> Invitation:
-    """Create a link into `study`. None means no limit (`max_uses`) or no end (`expires_at`).
-
-    Raises InvitationRefused if `max_uses` is out of range, `expires_at` is past or the study is closed.
-    """
-    now = now or timezone.now()
+    """Create a link into `study`. Raises InvitationRefused if `max_uses` is out of range, `expires_at` is
+    past or the study is closed."""
     if max_uses is not None and not 1 <= max_uses <= MOST_USES:
         raise InvitationRefused(
             _("A link is for 1 to %(most)s people, not %(number)s.")
             % {"most": f"{MOST_USES:,}", "number": max_uses}
         )
-    if expires_at is not None and expires_at <= now:
+    if expires_at is not None and expires_at <= timezone.now():
         raise InvitationRefused(_("The link would have ended already. Choose a later time, or none."))
     with transaction.atomic():
         status = Study.objects.values_list("status", flat=True).get(pk=study.pk)
@@ -98,7 +55,7 @@ def create(
             raise InvitationRefused(_("The study is closed: nobody can be invited."))
         invitation = Invitation.objects.create(
             study=study,
-            code="".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH)),
+            code=get_random_string(_CODE_LENGTH, annotators.LETTERS),
             label=" ".join(label.split())[:120],
             max_uses=max_uses,
             expires_at=expires_at,
@@ -108,11 +65,11 @@ def create(
         return invitation
 
 
-def revoke(*, invitation: Invitation, by: User, now: datetime | None = None) -> bool:
+def revoke(*, invitation: Invitation, by: User) -> bool:
     """Revoke a link. Returns False if it was revoked before. People who came by it stay in the study."""
     with transaction.atomic():
         revoked = Invitation.objects.filter(pk=invitation.pk, revoked_at__isnull=True).update(
-            revoked_at=now or timezone.now()
+            revoked_at=timezone.now()
         )
         invitation.refresh_from_db()
         if revoked:
@@ -120,25 +77,30 @@ def revoke(*, invitation: Invitation, by: User, now: datetime | None = None) -> 
         return bool(revoked)
 
 
-def look_up(*, code: str, now: datetime | None = None) -> Invitation:
-    """The invitation with this code, and its study, if it can be followed now. Counts nothing.
+def state(invitation: Invitation, *, now: datetime) -> str:
+    """*open*, *full*, *ended* or *taken back*."""
+    if invitation.revoked_at is not None:
+        return "taken back"
+    if invitation.expires_at is not None and invitation.expires_at <= now:
+        return "ended"
+    if invitation.max_uses is not None and invitation.uses >= invitation.max_uses:
+        return "full"
+    return "open"
 
-    Raises Unknown, Revoked, Expired, Full or NotOpen.
-    """
+
+def look_up(*, code: str) -> Invitation:
+    """The invitation with this code, and its study. Counts nothing. Raises InvitationRefused if it cannot be
+    followed now."""
     invitation = _find(code)
-    _check(invitation, now=now or timezone.now())
+    _check(invitation, now=timezone.now())
     return invitation
 
 
-def accept(*, code: str, user: User | None, now: datetime | None = None) -> Accepted:
-    """Enrol the person who follows a link, as *invited*; they still have to consent.
-
-    `user` is None for somebody without an account: they get a new one, without a password and with their
-    pseudonym as its name. Somebody who is enrolled already enters again without being counted, even if the
-    link has ended since.
-
-    Raises Unknown, Revoked, Expired, Full, NotOpen or LeadsIt, and writes nothing then.
-    """
+def accept(*, code: str, user: User | None, now: datetime | None = None) -> tuple[Enrolment, bool]:
+    """Enrol the person who follows a link, as *invited*; they still have to consent. Somebody without an
+    account (`user` None) gets one. Returns the enrolment, and whether it is new and counted as a use:
+    somebody who is enrolled enters again, even if the link has ended. Raises InvitationRefused, and writes
+    nothing then."""
     now = now or timezone.now()
     with transaction.atomic():
         invitation = _find(code)
@@ -149,9 +111,9 @@ def accept(*, code: str, user: User | None, now: datetime | None = None) -> Acce
                 .first()
             )
             if known is not None:
-                return Accepted(enrolment=known, new=False)
+                return known, False
             if invitation.study.leads.filter(pk=user.pk).exists():
-                raise LeadsIt("You lead this study, so you cannot take part in it.")
+                raise InvitationRefused("You lead this study, so you cannot take part in it.", reason="leads")
         _check(invitation, now=now)
         annotator = annotators.newcomer() if user is None else annotators.annotator_for(user=user)
         # The enrolment comes first: its unique constraint lets only one of two simultaneous clicks count.
@@ -162,13 +124,15 @@ def accept(*, code: str, user: User | None, now: datetime | None = None) -> Acce
         )
         if new:
             _count_use(invitation, now=now)
-        return Accepted(enrolment=enrolment, new=new)
+        return enrolment, new
 
 
 def _find(code: str) -> Invitation:
     invitation = Invitation.objects.filter(code=code).select_related("study").first()
     if invitation is None:
-        raise Unknown("There is no such invitation. Please check that you have the whole link.")
+        raise InvitationRefused(
+            "There is no such invitation. Please check that you have the whole link.", reason="unknown"
+        )
     return invitation
 
 
@@ -186,18 +150,14 @@ def _count_use(invitation: Invitation, *, now: datetime) -> None:
 
 
 def _check(invitation: Invitation, *, now: datetime) -> None:
-    if invitation.revoked_at is not None:
-        raise Revoked("This invitation has been revoked.")
-    if invitation.expires_at is not None and invitation.expires_at <= now:
-        raise Expired("This invitation has ended.")
-    if invitation.max_uses is not None and invitation.uses >= invitation.max_uses:
-        raise Full("As many people as it was meant for have followed this invitation already.")
-    if invitation.study.status != StudyStatus.OPEN:
-        raise NotOpen(
-            "The study is paused. Please try again later."
-            if invitation.study.status == StudyStatus.PAUSED
-            else "The study is not open."
-        )
+    refusal = _REFUSALS.get(state(invitation, now=now))
+    if refusal is None and invitation.study.status == StudyStatus.PAUSED:
+        refusal = "not_open", "The study is paused. Please try again later."
+    elif refusal is None and invitation.study.status != StudyStatus.OPEN:
+        refusal = "not_open", "The study is not open."
+    if refusal is not None:
+        reason, message = refusal
+        raise InvitationRefused(message, reason=reason)
 
 
 def _record(what: str, invitation: Invitation, *, by: User, **details: object) -> None:

@@ -1,20 +1,17 @@
-"""Leaving a study: stop, or withdraw one's answers as well (DESIGN §5, §11).
-
-From the moment of withdrawal, the answers are in no score and no export, and their slots are open again.
-The audit event that stays says how much was withdrawn, but not by whom.
-"""
-
-from __future__ import annotations
+"""Leaving a study: stop, or withdraw one's answers as well (DESIGN §5, §11). The audit event that stays says
+how much was withdrawn, but not by whom."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from annotation import events, export_files
+from annotation.assignment.constants import ENDED_STATUSES, LEFT_STATUSES
 from annotation.assignment.services import slots
 from annotation.models import (
     Annotator,
@@ -30,11 +27,7 @@ from annotation.models import (
     Study,
     StudyStatus,
 )
-from annotation.participation.constants import ENDED_STATUSES, LEFT_STATUSES
 from annotation.participation.services import annotators, crowd
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 AskedBy = Literal["the annotator", "the team"]
 _BATCH = 500
@@ -59,16 +52,11 @@ class Withdrawn:
 def withdraw(
     *, annotator: Annotator, study: Study, by: User | None, asked_by: AskedBy = "the annotator"
 ) -> Withdrawn:
-    """Take everything that `annotator` answered in `study` out of the data, for good.
-
-    Their answers are marked as withdrawn and lose their slots, which are open again at the end of the queue.
-    Their leased items go to others. Texts in their own words and skips are deleted, and the profile too if
-    they are in no other study. Their consent ends. Their platform id is replaced by a keyed digest. One
-    AuditEvent with counts stays. `by` is the account that does this for them; it is not recorded if they do
-    it themselves. `asked_by` says whose request it was when nobody is logged in.
-
-    Idempotent, also when called twice at the same moment. Raises NotEnrolled.
-    """
+    """Take everything that `annotator` answered in `study` out of the data, for good. Their answers are
+    marked as withdrawn and lose their slots, which are open again. Texts in their own words and skips are
+    deleted, and the profile if they are in no other study. `by` is the account that does this for them, else
+    None; `asked_by` says whose request it was then. Idempotent, also when called twice at the same moment.
+    Raises NotEnrolled."""
     now = timezone.now()
     with transaction.atomic():
         # Locks are taken in the same order everywhere: annotator, enrolment, study.
@@ -92,40 +80,28 @@ def withdraw(
             withdrawn_at=Greatest(now, F("given_at"))
         )
         _anonymise(enrolment)
-        withdrawn = Withdrawn(
-            responses=responses,
-            slots_reopened=reopened,
-            leases_returned=leases,
-            skips_deleted=skips,
-            profile_deleted=profile_deleted,
-        )
-        events.announce(
-            study_id=study.pk,
-            event="annotator.withdrew",
-            data={"responses": responses, "slots_reopened": reopened},
-        )
+        counts: dict[str, Any] = {
+            "responses": responses,
+            "slots_reopened": reopened,
+            "leases_returned": leases,
+            "skips_deleted": skips,
+            "profile_deleted": profile_deleted,
+        }
+        data = {"responses": responses, "slots_reopened": reopened}
+        events.announce(study_id=study.pk, event="annotator.withdrew", data=data)
         on_behalf = by is not None and by.pk != annotator.user_id
         AuditEvent.objects.create(
             what="withdrawal",
             study=study,
             by=by if on_behalf else None,
-            details={
-                "asked_by": "the team" if on_behalf else asked_by,
-                "responses": responses,
-                "slots_reopened": reopened,
-                "leases_returned": leases,
-                "skips_deleted": skips,
-                "profile_deleted": profile_deleted,
-            },
+            details={"asked_by": "the team" if on_behalf else asked_by, **counts},
         )
-        return withdrawn
+        return Withdrawn(**counts)
 
 
 def stop(*, annotator: Annotator, study: Study) -> bool:
-    """End somebody's participation and keep their answers. Returns False if it had ended before.
-
-    Their leased items go to others. Raises NotEnrolled.
-    """
+    """End somebody's participation and keep their answers; leased items go to others. Returns False if it had
+    ended before. Raises NotEnrolled."""
     with transaction.atomic():
         enrolment = _lock(annotator=annotator, study=study)
         slots.release_leases(enrolment=enrolment)
@@ -137,8 +113,7 @@ def stop(*, annotator: Annotator, study: Study) -> bool:
 
 
 def come_back(*, annotator: Annotator, study: Study) -> bool:
-    """Let somebody who had stopped take part again. Returns False if they had not stopped. Raises
-    NotEnrolled."""
+    """Let somebody who had stopped take part again; False if they had not stopped. Raises NotEnrolled."""
     with transaction.atomic():
         enrolment = _lock(annotator=annotator, study=study)
         if enrolment.status != EnrolmentStatus.FINISHED:

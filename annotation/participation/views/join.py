@@ -1,8 +1,7 @@
 """Entering a study by an invitation link or from a crowd platform."""
 
-from __future__ import annotations
-
 from django.contrib import auth, messages
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,47 +13,41 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import policies
 from annotation.models import Enrolment, EnrolmentStatus, Study, StudyStatus
-from annotation.participation.queries import annotator_pages, enrolments
+from annotation.participation.queries import enrolments
 from annotation.participation.services import crowd, invitations
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 # Somebody without a password can come back only in the same browser.
 _SESSION_SECONDS = 90 * 24 * 60 * 60
 
-_CLOSED_REASONS = {
-    invitations.Revoked: "revoked",
-    invitations.Expired: "expired",
-    invitations.Full: "full",
-    invitations.NotOpen: "not_open",
-    invitations.LeadsIt: "leads",
-}
 
-
+@login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, code: str) -> HttpResponse:
     """GET describes the study and counts nothing, so link previews do not use up the invitation. POST enrols
     the person, with a new account if they have none."""
     user = request.user if request.user.is_authenticated else None
-    known = annotator_pages.enrolment_by_code(user=user, code=code) if user else None
+    known = enrolments.enrolment_by_code(user=user, code=code) if user else None
     if known is not None:
         return redirect("study", name=known.study.name)
     try:
         if request.method == "POST":
-            accepted = invitations.accept(code=code, user=user)
-            _log_in(request, accepted.enrolment)
-            return redirect("consent", name=accepted.enrolment.study.name)
+            enrolment, _new = invitations.accept(code=code, user=user)
+            _log_in(request, enrolment)
+            return redirect("consent", name=enrolment.study.name)
         study = invitations.look_up(code=code).study
-    except invitations.Unknown as unknown:
-        raise Http404 from unknown
     except invitations.InvitationRefused as refusal:
-        reason = _CLOSED_REASONS.get(type(refusal), "revoked")
-        return render(request, "annotation/participation/join_closed.html", {"reason": reason}, status=410)
+        if refusal.reason == "unknown":
+            raise Http404 from refusal
+        closed = {"reason": refusal.reason}
+        return render(request, "annotation/participation/join_closed.html", closed, status=410)
     total = enrolments.total_units(study_id=study.pk)
     context = {"study": study, "total": total, "leads": policies.leads(request.user, study)}
     return render(request, "annotation/participation/join.html", context)
 
 
+@login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("arrival")

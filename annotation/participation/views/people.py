@@ -1,21 +1,18 @@
 """A lead's pages about people: annotators under pseudonyms, quotas, and invitations."""
 
-from __future__ import annotations
-
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation import policies
+from annotation.api.study_access import study_for_lead
 from annotation.core.requests import LoggedIn
-from annotation.models import Invitation, Study, StudyStatus
-from annotation.participation.forms.lead import InvitationForm
+from annotation.models import Invitation, StudyStatus
+from annotation.participation.forms import InvitationForm
 from annotation.participation.queries import people as people_queries
 from annotation.participation.services import enrolments, invitations
 from annotation.studies.errors import StudyRefused
@@ -24,26 +21,17 @@ from annotation.studies.services import feasibility, studies
 ACTIONS = ("block", "unblock", "release")
 
 
-def led_study(request: LoggedIn, name: str) -> Study:
-    """The study if the account leads it, else 404."""
-    return get_object_or_404(policies.studies_led_by(request.user), name=name)
-
-
-@login_required
-@never_cache
 @require_safe
 def people(request: LoggedIn, name: str) -> HttpResponse:
-    study = led_study(request, name)
+    study = study_for_lead(request, name)
     page = people_queries.people(study, page=request.GET.get("page", "1"))
     return render(request, "annotation/participation/people.html", {"study": study, "page": page})
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
     """GET asks for confirmation; POST does it."""
-    study = led_study(request, name)
+    study = study_for_lead(request, name)
     if action not in ACTIONS:
         raise Http404
     person = people_queries.person(study, pk=pk)
@@ -76,12 +64,10 @@ def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
     return redirect("people", name=name)
 
 
-@login_required
-@never_cache
 @require_safe
 def fill_rates(request: LoggedIn, name: str) -> HttpResponse:
     """How far each stratum is filled, and buttons to pause, open or close the study."""
-    study = led_study(request, name)
+    study = study_for_lead(request, name)
     return render(
         request,
         "annotation/studies/fill_rates.html",
@@ -96,12 +82,10 @@ def fill_rates(request: LoggedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_POST
 def study_status(request: LoggedIn, name: str) -> HttpResponse:
     """Pause, open again or close a study."""
-    study = led_study(request, name)
+    study = study_for_lead(request, name)
     to = request.POST.get("to", "")
     if to not in studies.TRANSITIONS or study.status == StudyStatus.DRAFT:
         raise Http404
@@ -119,12 +103,10 @@ def study_status(request: LoggedIn, name: str) -> HttpResponse:
     return redirect("fill_rates", name=name)
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
     """GET lists the invitations into a study; POST creates one."""
-    study = led_study(request, name)
+    study = study_for_lead(request, name)
     form = InvitationForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -134,9 +116,14 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
         else:
             messages.success(request, _("The link is created. Copy it and send it to the people you invite."))
             return redirect("invitations", name=name)
+    now = timezone.now()
     links = [
-        (row, request.build_absolute_uri(reverse("join", args=[row.invitation.code])))
-        for row in people_queries.invitation_rows(study.invitations.all())
+        (
+            each,
+            invitations.state(each, now=now),
+            request.build_absolute_uri(reverse("join", args=[each.code])),
+        )
+        for each in study.invitations.all()
     ]
     return render(
         request,
@@ -146,11 +133,9 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_POST
 def revoke_invitation(request: LoggedIn, name: str, pk: int) -> HttpResponse:
-    study = led_study(request, name)
+    study = study_for_lead(request, name)
     invitation = get_object_or_404(Invitation, pk=pk, study=study)
     if invitations.revoke(invitation=invitation, by=request.user):
         messages.success(request, _("The link is revoked. People who came by it stay in the study."))

@@ -16,23 +16,16 @@ from django.utils import timezone
 
 from annotation.core.snapshots import snapshot
 from annotation.export_files import work_folder
-from annotation.exports.packing import CHUNK_BYTES, File, zip_stream
+from annotation.exports.packing import File, file_content, replacing_folder, was_made_by, zip_stream
 from annotation.exports.snapshot import count_withdrawn
+from annotation.imports.readers.oddities import sha256_of
 from annotation.models import AuditEvent, Study
 from annotation.releases import columns, tables
 from annotation.releases.annotators import People, PseudonymKey, people
 from annotation.releases.croissant import croissant
-from annotation.releases.data_card import README_MARK, data_card
+from annotation.releases.documents import README_MARK, citation_file, data_card, licence_text
 from annotation.releases.final_check import check
-from annotation.releases.licence import citation_file, licence_text
-from annotation.releases.metadata import (
-    ReleaseInfo,
-    holds_simulated,
-    release_json,
-    study_file,
-    used_image_sets,
-    used_sources,
-)
+from annotation.releases.metadata import ReleaseInfo, release_json, study_file
 from annotation.releases.request import ReleaseOptions, ReleaseRefused, responses
 from annotation.releases.rows import AnswerWriter, Counts
 from annotation.releases.screening import Screen, known_names
@@ -42,9 +35,8 @@ if TYPE_CHECKING:
 
 AUDIT_EVENT = "release"
 MAX_ATTEMPTS = 3
-_EPOCH = (
-    315_532_800  # 1980-01-01, the earliest date in a zip archive: files do not show when they were written
-)
+_EPOCH = 315_532_800
+"""1980-01-01, the earliest date in a zip archive: files do not show when they were written."""
 
 
 @dataclass(frozen=True)
@@ -86,20 +78,16 @@ def write(
     FileNotFoundError if the parent folder does not exist.
     """
     options.check()
-    if path.exists() and not (overwrite and _is_release(path)):
+    if path.exists() and not (overwrite and was_made_by(path, README_MARK)):
         cure = "Choose another name, or replace it with --force."
         if overwrite:
             cure = "It is not a release, so it is not replaced. Choose another name."
         raise FileExistsError(f"{path} already exists. {cure}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent}. Make it first.")
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as unfinished:
-        new = Path(unfinished, "new")
-        result = _make(study, options, new)
+    with replacing_folder(path) as folder:
+        result = _make(study, options, folder)
         _record(study, by, options, result)
-        if path.exists():
-            path.rename(Path(unfinished, "old"))
-        new.rename(path)
     return result
 
 
@@ -118,13 +106,9 @@ def _zip(study: Study, by: User | None, options: ReleaseOptions) -> Iterator[byt
     with tempfile.TemporaryDirectory(dir=work_folder(), prefix="release-") as folder:
         root = Path(folder, study.name)
         _record(study, by, options, _make(study, options, root))
-        yield from zip_stream(File(f"{study.name}/{name}", _content(root / name)) for name in _names(root))
-
-
-def _content(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(CHUNK_BYTES):
-            yield piece
+        yield from zip_stream(
+            File(f"{study.name}/{name}", file_content(root / name)) for name in _names(root)
+        )
 
 
 def _make(study: Study, options: ReleaseOptions, folder: Path) -> ReleaseResult:
@@ -156,24 +140,15 @@ def _write_tables(study: Study, options: ReleaseOptions, folder: Path) -> Releas
     answers = AnswerWriter(study, annotators, key, images.names, screen)
     answers.write(folder)
     fields = [each.name for each in annotators.coarsened.report if not each.withheld]
-    rows = {
-        columns.ANNOTATORS: tables.write_table(
-            folder,
-            columns.ANNOTATORS,
-            tables.annotator_rows(annotators, key, set(fields)),
-            more=fields,
-        ),
-        columns.UNITS: tables.write_table(folder, columns.UNITS, tables.unit_rows(study, images.names)),
-        columns.IMAGES: tables.write_table(
-            folder, columns.IMAGES, tables.image_rows(images, folder, copy=options.images)
-        ),
-        columns.ASSOCIATIONS: tables.write_table(
-            folder, columns.ASSOCIATIONS, tables.association_rows(study)
-        ),
-        columns.IDENTITIES: tables.write_table(
-            folder, columns.IDENTITIES, tables.identity_rows(study, images)
-        ),
+    tables_of = {
+        columns.UNITS: tables.unit_rows(study, images.names),
+        columns.IMAGES: tables.image_rows(images, folder, copy=options.images),
+        columns.ASSOCIATIONS: tables.association_rows(study),
+        columns.IDENTITIES: tables.identity_rows(study, images),
     }
+    rows = {file: tables.write_table(folder, file, content) for file, content in tables_of.items()}
+    people_rows = tables.annotator_rows(annotators, key, set(fields))
+    rows[columns.ANNOTATORS] = tables.write_table(folder, columns.ANNOTATORS, people_rows, more=fields)
     return ReleaseInfo(
         study=study,
         options=options,
@@ -181,11 +156,7 @@ def _write_tables(study: Study, options: ReleaseOptions, folder: Path) -> Releas
         counts=answers.counts,
         screen=screen,
         images=images,
-        simulated=holds_simulated(study, annotators),
         made_on=timezone.now().date(),
-        tasks=tuple(study.tasks.select_related("image_set").order_by("pk")),
-        sources=used_sources(study),
-        image_sets=used_image_sets(study, images),
         rows=rows,
     )
 
@@ -210,21 +181,11 @@ def _write_checksums(folder: Path) -> tuple[int, str]:
     """Write the checksums and give all files the same date; returns the number of files and the checksum of
     the checksums."""
     names = _names(folder)
-    lines = []
-    for name in names:
-        with (folder / name).open("rb") as file:
-            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
-    text = "".join(lines)
+    text = "".join(f"{sha256_of(folder / name)}  {name}\n" for name in names)
     (folder / columns.CHECKSUMS).write_text(text, encoding="utf-8", newline="\n")
     for each in (*folder.rglob("*"), folder):
         os.utime(each, (_EPOCH, _EPOCH))
     return len(names) + 1, hashlib.sha256(text.encode()).hexdigest()
-
-
-def _is_release(folder: Path) -> bool:
-    """Whether an earlier release made this folder: nothing else is ever replaced."""
-    readme = folder / columns.CARD
-    return readme.is_file() and README_MARK in readme.read_text(encoding="utf-8", errors="replace")
 
 
 def _record(study: Study, by: User | None, options: ReleaseOptions, result: ReleaseResult) -> None:

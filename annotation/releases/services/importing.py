@@ -1,7 +1,5 @@
 """Importing a release as a closed study with the same answers, and so the same scores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +25,7 @@ from annotation.models import (
     Task,
     Unit,
 )
+from annotation.releases import columns
 from annotation.releases.reading import Release
 from annotation.releases.services import importing_catalogue as catalogue
 from annotation.releases.services.importing_rows import RowImporter
@@ -35,13 +34,6 @@ from annotation.studies.study_file.table import Table
 from annotation.studies.study_file.texts import read_questions, read_translations
 
 AUDIT_EVENT = "release imported"
-_STUDY = ("title", "description", "contact", "stereotype_pool", "stereotype_threshold")
-_RULES = ("visual_rule", "visual_mean")
-_STUDY_TOO = (
-    *(*_RULES, "questions", "training_pass", "gold_rate", "blur_images", "break_after", "session_cap"),
-    "translations",
-)
-_TASK = ("kind", "version", "wording", "instructions", "overlap", "strata", "translations", "examples")
 
 
 @transaction.atomic
@@ -91,15 +83,15 @@ def _study(release: Release, name: str, source_of: Mapping[str, Any]) -> Study:
         raise release.refused("study.stereotype_source", f"'{source}' is not among the sources.")
     try:
         # Pages rely on every language having the same number of choices
-        read_questions(Table(metadata, path="study").tables("questions"))
-        read_translations(Table(metadata, path="study").table("translations"))
+        texts = {key: metadata[key] for key in ("questions", "translations") if key in metadata}
+        table = Table(texts, path="study")
+        read_questions(table.tables("questions"))
+        read_translations(table.table("translations"))
+        table.reject_unknown_keys()
     except StudyFileError as error:
         raise release.refused("study", str(error)) from error
     study = Study(
-        name=name,
-        **{key: metadata[key] for key in (*_STUDY, *_STUDY_TOO) if key in metadata},
-        support_text=metadata.get("support_text", ""),
-        simulated=bool(metadata.get("simulated")),
+        **{key: metadata[key] for key in columns.STUDY_FIELDS if key in metadata} | {"name": name},
         status=StudyStatus.CLOSED,
         stereotype_source=source_of.get(source) if source else None,
         self_enrol=False,
@@ -121,7 +113,7 @@ def _tasks(release: Release, study: Study, sets: Mapping[str, Any]) -> dict[tupl
         chosen = metadata.get("image_set")
         task = Task(
             study=study,
-            **{key: metadata[key] for key in (*_TASK, "page_size", "seed") if key in metadata},
+            **{key: metadata[key] for key in columns.TASK_FIELDS if key in metadata},
             image_set=sets.get(chosen) if chosen else None,
             frozen_at=study.opened_at,
         )

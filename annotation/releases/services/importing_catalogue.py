@@ -3,8 +3,6 @@
 Existing rows must be the same: an import never changes what other studies' scores are computed from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -112,8 +110,7 @@ def associations(
                 f"has other votes for '{row.text('identity')}: {row.text('attribute')}'. "
                 "Import into an empty installation."
             )
-    for chunk in in_chunks(new):
-        Association.objects.bulk_create(chunk)
+    Association.objects.bulk_create(new, batch_size=CHUNK)
     return len(new)
 
 
@@ -153,10 +150,8 @@ def images(
         if existing is not None:
             # Without a hash, only the location identifies an image
             same_location = bool(image.sha256) or existing.reference == image.reference
-            same_file = (existing.sha256, existing.width, existing.height) == (
-                image.sha256,
-                image.width,
-                image.height,
+            same_file = all(
+                getattr(existing, name) == getattr(image, name) for name in ("sha256", "width", "height")
             )
             if not (same_file and same_location):
                 raise ImportRefused(
@@ -172,8 +167,7 @@ def images(
             image.reference = name
         by_name[name] = image
         new.append(image)
-    for chunk in in_chunks(new):
-        Image.objects.bulk_create(chunk)
+    Image.objects.bulk_create(new, batch_size=CHUNK)
     return by_name, len(new)
 
 

@@ -1,7 +1,5 @@
 """Importing the rows of a release: units, annotators and answers, some thousands at a time."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Mapping
@@ -36,19 +34,8 @@ from annotation.releases.services import importing_catalogue as catalogue
 _KEYS = uuid.UUID("0f8d9a52-6c1b-5f2e-9d0a-3b7c1d2e4f60")
 Place = tuple[str, int, int]
 """Kind and version of a task, and a unit's position in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _ImportedResponse:
-    """One response; `judged`: id of the option, value, and the row."""
-
-    number: int
-    unit: Unit
-    annotator: int | None
-    surplus: bool
-    stratum: str
-    seconds: int | None
-    judged: list[tuple[int, int, Row]]
+Judged = list[tuple[int, int, Row]]
+"""Each judgement of a response: id of the option, value, and the row."""
 
 
 @dataclass(slots=True)
@@ -164,7 +151,7 @@ class RowImporter:
                 last = number
             responses = [self._parse_response(number, rows) for number, rows in chunk]
             self._write(responses)
-            answered.update(each.annotator for each in responses if each.annotator is not None)
+            answered.update(each.annotator_id for each, _ in responses if each.annotator_id is not None)
             total = int((self.release.metadata.get("counts") or {}).get("responses") or 0)
             self.progress("responses", self.created["responses"], max(total, self.created["responses"]))
         Enrolment.objects.bulk_create(
@@ -174,12 +161,12 @@ class RowImporter:
             for pk in self.annotators.values()
         )
 
-    def _parse_response(self, number: int, rows: list[Row]) -> _ImportedResponse:
+    def _parse_response(self, number: int, rows: list[Row]) -> tuple[Response, Judged]:
         """One response, checked against its unit."""
         first, place = rows[0], _place(rows[0])
         options = dict(catalogue.lookup(self.options, place, first, "unit"))
         scale = {label.value for label in scales.SCALES[place[0]]}
-        judged: list[tuple[int, int, Row]] = []
+        judged: Judged = []
         same = ("annotator", "surplus", "stratum", "active_seconds")
         for row in rows:
             if _place(row) != place:
@@ -197,73 +184,56 @@ class RowImporter:
         positions = [row.integer("shown_position", least=1) for row in rows]
         if len(set(positions)) < len(positions):
             raise first.refused("shown_position", "two options have the same position.")
-        pseudonym = first.text("annotator")
-        return _ImportedResponse(
-            number=number,
-            unit=self.units[place],
-            annotator=catalogue.lookup(self.annotators, pseudonym, first, "annotator") if pseudonym else None,
-            surplus=first.boolean("surplus"),
-            stratum=first.text("stratum", longest=120) or "any",
-            seconds=first.integer_or_none("active_seconds"),
-            judged=judged,
+        unit, pseudonym = self.units[place], first.text("annotator")
+        annotator = catalogue.lookup(self.annotators, pseudonym, first, "annotator") if pseudonym else None
+        surplus = first.boolean("surplus")
+        stratum = first.text("stratum", longest=120) or "any"
+        seconds = first.integer_or_none("active_seconds")
+        response = Response(
+            unit=unit,
+            slot=None if surplus else self._slot(unit, annotator, stratum),
+            annotator_id=annotator,
+            client_key=uuid.uuid5(_KEYS, f"{self.study.pk}/{self.release.checksum}/{number}"),
+            task_version=unit.task.version,
+            active_ms=None if seconds is None else 1000 * seconds,
         )
+        return response, judged
 
-    def _write(self, parsed: list[_ImportedResponse]) -> None:
-        slots = {
-            each.number: slot
-            for each, slot in zip(
-                [one for one in parsed if not one.surplus],
-                Slot.objects.bulk_create(self._slot(one) for one in parsed if not one.surplus),
-                strict=True,
-            )
-        }
-        responses = Response.objects.bulk_create(
-            Response(
-                unit_id=each.unit.pk,
-                slot=slots.get(each.number),
-                annotator_id=each.annotator,
-                client_key=uuid.uuid5(_KEYS, f"{self.study.pk}/{self.release.checksum}/{each.number}"),
-                task_version=each.unit.task.version,
-                active_ms=None if each.seconds is None else 1000 * each.seconds,
-            )
-            for each in parsed
-        )
-        judged = [
-            (response.pk, each.unit, option, value, row)
-            for response, each in zip(responses, parsed, strict=True)
-            for option, value, row in each.judged
-        ]
+    def _write(self, parsed: list[tuple[Response, Judged]]) -> None:
+        slots = Slot.objects.bulk_create(response.slot for response, _ in parsed if response.slot)
+        responses = Response.objects.bulk_create(response for response, _ in parsed)
+        judged = [(response, option, value, row) for response, each in parsed for option, value, row in each]
         judgements = Judgement.objects.bulk_create(
             Judgement(
-                response_id=response,
+                response=response,
                 option_id=option,
                 value=value,
                 position=row.integer("shown_position"),
                 justification=row.text(columns.JUSTIFICATION),
                 whole_image=row.boolean("whole_image"),
             )
-            for response, _, option, value, row in judged
+            for response, option, value, row in judged
         )
         boxes = Box.objects.bulk_create(
-            _box(judgement.pk, unit, corners, row)
-            for judgement, (_, unit, _, _, row) in zip(judgements, judged, strict=True)
+            _box(judgement, response.unit, corners, row)
+            for judgement, (response, _, _, row) in zip(judgements, judged, strict=True)
             for corners in row.numbers("boxes", each=4)
         )
         self.created.update(
             slots=len(slots), responses=len(responses), judgements=len(judgements), boxes=len(boxes)
         )
 
-    def _slot(self, response: _ImportedResponse) -> Slot:
+    def _slot(self, unit: Unit, annotator: int | None, stratum: str) -> Slot:
         self.queue += 1
-        self.filled[response.unit.pk] += 1
+        self.filled[unit.pk] += 1
         return Slot(
             study_id=self.study.pk,
-            unit_id=response.unit.pk,
-            index=self.filled[response.unit.pk] - 1,
-            stratum=response.stratum,
+            unit=unit,
+            index=self.filled[unit.pk] - 1,
+            stratum=stratum,
             queue=self.queue,
             state=SlotState.FILLED,
-            annotator_id=response.annotator,
+            annotator_id=annotator,
         )
 
 
@@ -272,7 +242,7 @@ def _place(row: Row) -> Place:
     return kind, row.integer("task_version", least=1), row.integer("unit", least=1)
 
 
-def _box(judgement: int, unit: Unit, corners: list[float], row: Row) -> Box:
+def _box(judgement: Judgement, unit: Unit, corners: list[float], row: Row) -> Box:
     image = unit.image
     if image is None:
         raise row.refused("boxes", "there is a box, but the unit shows no image.")
@@ -280,7 +250,7 @@ def _box(judgement: int, unit: Unit, corners: list[float], row: Row) -> Box:
     if not (0 <= x0 < x1 <= image.width and 0 <= y0 < y1 <= image.height):
         raise row.refused("boxes", f"{corners} is not a box inside {image.width} x {image.height} pixels.")
     return Box(
-        judgement_id=judgement,
+        judgement=judgement,
         x0=x0,
         y0=y0,
         x1=x1,

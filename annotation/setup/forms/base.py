@@ -1,13 +1,9 @@
-"""Base of the wizard's forms: each form edits one part of a study file (docs/studies.md).
+"""Base of the wizard's forms: each edits one part of a document (setup/services.py). Keys without a field are
+left alone."""
 
-A form is created from a *document* (setup/services.py), and `updated_document` returns the changed document.
-Keys without a field, such as long lists in an uploaded file, are left alone.
-"""
-
-from __future__ import annotations
-
+import copy
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -60,34 +56,68 @@ class UploadForm(forms.Form):
 class StepForm(forms.Form):
     """A form for one part of the document."""
 
-    KEYS: dict[str, str] = {}
-    """Pattern of a key of the file -> name of the field; named groups of the pattern in braces."""
+    PATHS: dict[str, str] = {}
+    """Key of the file -> name of the field."""
+    TRANSLATED: dict[str, tuple[str, Any]] = {}
+    """Name of a field that is repeated for each language -> its key, with {code}, and its label."""
+    ROWS = ""
+    """Key of a list of tables whose translations the form edits."""
 
     def __init__(self, document: Document, data: Any = None) -> None:
         self.document = document
         super().__init__(data, initial=self.initial_from(document), label_suffix="")
+        for part, (_path, label) in self.TRANSLATED.items():
+            for code, name in languages():
+                self.fields[f"{part}_{code}"] = in_language(self.fields[part], label, code, name)
         self.add_fields()
 
+    def paths(self) -> dict[str, str]:
+        """`PATHS` with the keys and fields in each language."""
+        return self.PATHS | {
+            path.format(code=code): f"{part}_{code}"
+            for part, (path, _label) in self.TRANSLATED.items()
+            for code, _name in languages()
+        }
+
     def add_fields(self) -> None:
-        """Add fields that depend on the document or on the available languages."""
+        """Add fields that depend on the document."""
 
     def initial_from(self, document: Document) -> dict[str, Any]:
-        raise NotImplementedError
+        found = {name: get_at(document, key) for key, name in self.paths().items()}
+        return {name: value for name, value in found.items() if value is not None}
 
     def updated_document(self) -> Document:
         """The document with the cleaned data. Call `is_valid` first."""
-        raise NotImplementedError
+        changed = copy.deepcopy(self.document)
+        for key, name in self.paths().items():
+            value = self.cleaned_data[name]
+            put_at(changed, key, clean_text(value) if isinstance(value, str) else value)
+        return changed
 
     def kept_languages(self) -> list[str]:
         """Languages in the file that the pages have no fields for; their texts are left alone."""
-        return []
+        tables = [row.get("translations", {}) for row in self.document.get(self.ROWS, [])]
+        for part, (path, _label) in self.TRANSLATED.items():
+            table = get_at(self.document, path.partition(".")[0])
+            by_language = table if isinstance(table, dict) else {}
+            tables += [
+                {code: texts}
+                for code, texts in by_language.items()
+                if isinstance(texts, dict) and part in texts
+            ]
+        return unsupported_languages(tables)
+
+    def by_language(self) -> list[dict[str, Any]]:
+        return [
+            {"code": code, "name": name, "fields": [self[f"{part}_{code}"] for part in self.TRANSLATED]}
+            for code, name in languages()
+        ]
 
     def field_for(self, key: str) -> str | None:
         """The name of the field for `key`, e.g. 'consent.text'; None if it is on another page."""
-        for pattern, name in self.KEYS.items():
-            if found := re.match(pattern, key):
-                field = name.format(**found.groupdict())
-                return field if field in self.fields else None
+        for path, name in self.paths().items():
+            if key == path or key.startswith((f"{path}.", f"{path}[")):
+                return name if name in self.fields else None
         return None
 
     def anchor_and_label(self, key: str) -> tuple[str, str]:
@@ -96,6 +126,15 @@ class StepForm(forms.Form):
         if field is None:
             return "", ""
         return self[field].id_for_label or self[field].auto_id, str(self[field].label)
+
+
+def in_language(field: forms.Field, label: Any, code: str, name: str) -> forms.Field:
+    """A copy of a text field for a language besides English. `label` names the %(language)s."""
+    translated = copy.deepcopy(field)
+    translated.label, translated.help_text, translated.required = label % {"language": name}, "", False
+    translated.widget.is_required = False
+    translated.widget.attrs |= {"lang": code, "dir": "auto"}
+    return translated
 
 
 def languages() -> list[tuple[str, str]]:
@@ -115,32 +154,29 @@ def split_lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
-def translations_with(document: Document, *parts: str) -> Document:
-    """The study's translations that have one of these texts."""
-    return {
-        code: texts
-        for code, texts in document.get("translations", {}).items()
-        if any(part in texts for part in parts)
-    }
-
-
-def set_translations(document: Document, texts: Mapping[str, Mapping[str, str]]) -> None:
-    """Set `texts` (language -> key -> text) in the study's translations; the others are left alone."""
-    translations = document.setdefault("translations", {})
-    for code, new in texts.items():
-        current = translations.get(code, {})
-        for key, text in new.items():
-            put(current, key, text)
-        put(translations, code, current)
-    put(document, "translations", translations)
-
-
 def put(table: Document, key: str, value: Any) -> None:
     """Set a key of a table, or remove it if the value is empty, because TOML has no null."""
     if value in (None, "", [], {}):
         table.pop(key, None)
     else:
         table[key] = value
+
+
+def get_at(table: Any, path: str) -> Any:
+    """The value at a path such as 'care.break_after'; None if there is none."""
+    for part in path.split("."):
+        table = table.get(part) if isinstance(table, dict) else None
+    return table
+
+
+def put_at(table: Document, path: str, value: Any) -> None:
+    """Like `put`, for a path such as 'care.break_after'. Tables left empty are removed."""
+    first, _dot, rest = path.partition(".")
+    if rest:
+        inner = table.get(first, {})
+        put_at(inner, rest, value)
+        value = inner
+    put(table, first, value)
 
 
 def tasks_by_kind(document: Document) -> dict[str, Document]:

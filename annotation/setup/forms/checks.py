@@ -1,7 +1,5 @@
 """Wizard page for worked examples and check items."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections import Counter
@@ -16,12 +14,13 @@ from annotation.models import TaskKind
 from annotation.setup.forms.base import (
     Document,
     clean_text,
+    get_at,
     languages,
     put,
+    put_at,
     split_lines,
     split_task_key,
     tasks_by_kind,
-    unsupported_languages,
 )
 from annotation.setup.forms.examples import ExamplesForm
 from annotation.setup.queries import suggestions
@@ -38,10 +37,11 @@ _PURPOSES = (
 class ChecksForm(ExamplesForm):
     """Examples and check items of each task in rows, and the study's rules for check items."""
 
+    ROWS = "tasks"
     SPARE = 2
     MOST_FIELDS = 900  # a form may send a thousand (DATA_UPLOAD_MAX_NUMBER_FIELDS)
     _FIELDS_PER_CHECK = 11  # with every label of the longest scale chosen
-    KEYS = {r"quality\.training_pass": "training_pass", r"quality\.gold_rate": "gold_rate"}
+    PATHS = {"quality.training_pass": "training_pass", "quality.gold_rate": "gold_rate"}
     training_pass = forms.FloatField(
         label=_("Training items to answer correctly, in per cent"),
         required=False,
@@ -79,11 +79,7 @@ class ChecksForm(ExamplesForm):
                 self._add_check(f"{kind}_check_{number}", task)
 
     def initial_from(self, document: Document) -> dict[str, Any]:
-        quality = document.get("quality", {})
-        found: dict[str, Any] = {
-            key: round(quality[key] * 100, 4) if quality.get(key) is not None else None
-            for key in ("training_pass", "gold_rate")
-        }
+        found = {name: round(share * 100, 4) for name, share in super().initial_from(document).items()}
         for kind, task in tasks_by_kind(document).items():
             found |= self.examples_initial(kind, task)
             for number, check in enumerate(_checks_of(task)):
@@ -124,14 +120,11 @@ class ChecksForm(ExamplesForm):
 
     def updated_document(self) -> Document:
         data, changed = self.cleaned_data, copy.deepcopy(self.document)
-        quality = changed.setdefault("quality", {})
-        for key in {"training_pass", "gold_rate"}.intersection(
-            self.changed_data
-        ):  # others keep their unrounded value
-            put(quality, key, None if data[key] is None else round(data[key] / 100, 6))
-        if not quality.get("gold_rate"):
-            quality.pop("gold_rate", None)
-        put(changed, "quality", quality)
+        for key, name in self.PATHS.items():
+            if name in self.changed_data:  # others keep their unrounded value
+                put_at(changed, key, None if data[name] is None else round(data[name] / 100, 6))
+        if not get_at(changed, "quality.gold_rate"):
+            put_at(changed, "quality.gold_rate", None)
         if self.too_many:
             return changed
         self.row_names = {}
@@ -139,9 +132,6 @@ class ChecksForm(ExamplesForm):
             self.apply_examples(task, key=f"tasks[{number}]")
             self._apply_checks(task, key=f"tasks[{number}]")
         return changed
-
-    def kept_languages(self) -> list[str]:
-        return unsupported_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
     def field_for(self, key: str) -> str | None:
         found = re.match(r"(.*?(?:training|gold|attention|examples)\[\d+\])(?:\.(\w+))?", key)

@@ -1,7 +1,5 @@
 """Rows of worked examples in a wizard form, in every language of the task's wording."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Any
 

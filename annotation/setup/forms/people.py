@@ -1,8 +1,5 @@
 """Wizard pages for consent and care, and for recruitment."""
 
-from __future__ import annotations
-
-import copy
 import re
 from typing import Any
 
@@ -13,12 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from annotation.setup.forms.base import (
     Document,
     StepForm,
-    clean_text,
     languages,
     put,
-    set_translations,
     split_lines,
-    translations_with,
     unsupported_languages,
 )
 from annotation.studies.study_file.reading import CROWD_PARAMETERS, PARAMETER_PATTERN, URL_PATTERN
@@ -29,15 +23,21 @@ from annotation.studies.study_file.texts import QUESTION_FIELD_PATTERN
 class ConsentForm(StepForm):
     """Consent text, content warning and care."""
 
-    KEYS = {
-        r"consent(\.text)?$": "text",
-        r"consent\.content_warning": "content_warning",
-        r"consent\.(?P<language>[\w-]+)\.(?P<part>text|content_warning)": "{part}_{language}",
-        r"care\.support_text": "support_text",
-        r"care\.blur_images": "blur_images",
-        r"care\.break_after": "break_after",
-        r"care\.session_cap": "session_cap",
-        r"translations\.(?P<language>[\w-]+)\.support_text\b": "support_text_{language}",
+    PATHS = {
+        "consent.text": "text",
+        "consent.content_warning": "content_warning",
+        "care.support_text": "support_text",
+        "care.blur_images": "blur_images",
+        "care.break_after": "break_after",
+        "care.session_cap": "session_cap",
+    }
+    TRANSLATED = {
+        "text": ("consent.{code}.text", _("Consent text in %(language)s")),
+        "content_warning": ("consent.{code}.content_warning", _("Content warning in %(language)s")),
+        "support_text": (
+            "translations.{code}.support_text",
+            _("Support for people who are upset, in %(language)s"),
+        ),
     }
     text = forms.CharField(
         label=_("Consent text"),
@@ -63,6 +63,7 @@ class ConsentForm(StepForm):
     blur_images = forms.BooleanField(label=_("Blur images until annotators reveal them"), required=False)
     break_after = forms.IntegerField(
         label=_("Offer a break after this many minutes"),
+        initial=30,
         min_value=0,
         max_value=HIGHEST_COUNT,
         help_text=_("0: never."),
@@ -75,42 +76,6 @@ class ConsentForm(StepForm):
         help_text=_("If empty: no limit."),
     )
 
-    def add_fields(self) -> None:
-        for code, name in languages():
-            self.fields[f"text_{code}"] = forms.CharField(
-                label=_("Consent text in %(language)s") % {"language": name},
-                required=False,
-                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 8}),
-            )
-            self.fields[f"content_warning_{code}"] = forms.CharField(
-                label=_("Content warning in %(language)s") % {"language": name},
-                required=False,
-                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
-            )
-            self.fields[f"support_text_{code}"] = forms.CharField(
-                label=_("Support for people who are upset, in %(language)s") % {"language": name},
-                required=False,
-                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
-            )
-
-    def initial_from(self, document: Document) -> dict[str, Any]:
-        consent, care = document.get("consent", {}), document.get("care", {})
-        found = {
-            "text": consent.get("text", ""),
-            "content_warning": consent.get("content_warning", ""),
-            "support_text": care.get("support_text", ""),
-            "blur_images": care.get("blur_images", False),
-            "break_after": care.get("break_after", 30),
-            "session_cap": care.get("session_cap"),
-        }
-        for code, _name in languages():
-            texts = consent.get(code, {})
-            found[f"text_{code}"] = texts.get("text", "")
-            found[f"content_warning_{code}"] = texts.get("content_warning", "")
-            translations = document.get("translations", {}).get(code, {})
-            found[f"support_text_{code}"] = translations.get("support_text", "")
-        return found
-
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         for code, name in languages():
@@ -118,38 +83,13 @@ class ConsentForm(StepForm):
                 self.add_error(f"text_{code}", _("Give the consent text in %s as well.") % name)
         return data
 
-    def updated_document(self) -> Document:
-        data, changed = self.cleaned_data, copy.deepcopy(self.document)
-        consent, care = changed.setdefault("consent", {}), changed.setdefault("care", {})
-        for key in ("text", "content_warning"):
-            put(consent, key, clean_text(data[key]))
-        for code, _name in languages():
-            texts = {key: clean_text(data[f"{key}_{code}"]) for key in ("text", "content_warning")}
-            put(consent, code, {key: text for key, text in texts.items() if text})
-        put(care, "support_text", clean_text(data["support_text"]))
-        set_translations(
-            changed,
-            {code: {"support_text": clean_text(data[f"support_text_{code}"])} for code, _name in languages()},
-        )
-        put(care, "session_cap", data["session_cap"])
-        care["blur_images"] = data["blur_images"]
-        care["break_after"] = data["break_after"]
-        return changed
-
-    def kept_languages(self) -> list[str]:
-        return unsupported_languages(
-            [self.document.get("consent", {}), translations_with(self.document, "support_text")]
-        )
+    def field_for(self, key: str) -> str | None:
+        return super().field_for("consent.text" if key == "consent" else key)
 
     def by_language(self) -> list[dict[str, Any]]:
         return [
-            {
-                "code": code,
-                "name": name,
-                "fields": [self[f"text_{code}"], self[f"content_warning_{code}"]],
-                "help": self[f"support_text_{code}"],
-            }
-            for code, name in languages()
+            {**each, "fields": each["fields"][:2], "help": each["fields"][2]}
+            for each in super().by_language()
         ]
 
 
@@ -174,19 +114,19 @@ _LABELS_BY_LANGUAGE = {
 class RecruitmentForm(StepForm):
     """Who can take part, the study's own questions, and parameters of a crowd platform."""
 
+    ROWS = "questions"
     SPARE = 2
-    KEYS = {
-        r"recruitment\.self_enrol": "self_enrol",
-        r"recruitment\.completion_url": "completion_url",
-        r"recruitment\.completion_code": "completion_code",
-        r"recruitment\.parameters\.participant": "participant",
-        r"recruitment\.parameters\.study": "study",
-        r"recruitment\.parameters\.session": "session",
+    PATHS = {
+        "recruitment.self_enrol": "self_enrol",
+        "recruitment.completion_url": "completion_url",
+        "recruitment.completion_code": "completion_code",
+        **{f"recruitment.parameters.{name}": name for name in CROWD_PARAMETERS},
     }
     _PARAMETER = rf"^{PARAMETER_PATTERN}\Z"
     self_enrol = forms.BooleanField(
         label=_("Anyone with an account can take part"),
         required=False,
+        initial=True,
         help_text=_("Otherwise only people with an invitation link or from a crowd platform."),
     )
     completion_code = forms.CharField(label=_("Completion code"), required=False, max_length=80)
@@ -202,14 +142,7 @@ class RecruitmentForm(StepForm):
     session = forms.RegexField(_PARAMETER, label=_("Session parameter"), max_length=80)
 
     def initial_from(self, document: Document) -> dict[str, Any]:
-        recruitment = document.get("recruitment", {})
-        return {
-            "self_enrol": recruitment.get("self_enrol", True),
-            "completion_code": recruitment.get("completion_code", ""),
-            "completion_url": recruitment.get("completion_url", ""),
-            **CROWD_PARAMETERS,
-            **recruitment.get("parameters", {}),
-        }
+        return {**CROWD_PARAMETERS, **super().initial_from(document)}
 
     def questions(self) -> list[dict[str, Any]]:
         """The rows of the table of questions, as sent or else as in the document."""
@@ -277,19 +210,9 @@ class RecruitmentForm(StepForm):
         return self.cleaned_data
 
     def updated_document(self) -> Document:
-        data, changed = self.cleaned_data, copy.deepcopy(self.document)
-        recruitment = changed.setdefault("recruitment", {})
-        recruitment["self_enrol"] = data["self_enrol"]
-        for key in ("completion_code", "completion_url"):
-            put(recruitment, key, data[key])
-        put(recruitment, "parameters", {key: data[key] for key in CROWD_PARAMETERS})
-        put(changed, "questions", data["questions"])
+        changed = super().updated_document()
+        put(changed, "questions", self.cleaned_data["questions"])
         return changed
-
-    def kept_languages(self) -> list[str]:
-        return unsupported_languages(
-            question.get("translations", {}) for question in self.document.get("questions", [])
-        )
 
 
 def _question_initial(question: Document) -> dict[str, str]:

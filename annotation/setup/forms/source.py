@@ -1,48 +1,48 @@
 """Wizard page for the description of a study and what is judged in it."""
 
-from __future__ import annotations
-
-import copy
 from typing import Any
 
 from django import forms
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import ImageSet, Source, Study, TaskKind
+from annotation.models import ImageSet, Pool, Source, Study, TaskKind
 from annotation.setup.forms import stimuli
 from annotation.setup.forms.base import (
     KINDS,
     Document,
-    clean_text,
+    StepForm,
     default_wording_of,
-    languages,
     put,
-    set_translations,
     split_lines,
     split_task_key,
     tasks_by_kind,
-    translations_with,
-    unsupported_languages,
 )
-from annotation.setup.forms.rules import RulesForm
+from annotation.studies.study_file.table import HIGHEST_COUNT
 from annotation.studies.study_file.texts import LONGEST_TITLE
 
-_TEXTS = ("title", "description")
-"""Texts that can be translated on this page."""
+_DEFAULT_RULE = {"pool": Pool.OUT_REGION.value, "threshold": 2}
+"""As in a study file."""
 
 
-class SourceForm(RulesForm):
-    """Description, stimuli and rules. `indexed_document`: the document that keys such as 'tasks[2]' refer to;
+class SourceForm(StepForm):
+    """Description, stimuli, and the rules of which associations count as stereotypes (PROTOCOL §3) and which
+    attributes as visual (§2). `indexed_document`: the document that keys such as 'tasks[2]' refer to;
     after `updated_document`, the changed one."""
 
-    KEYS = {
-        r"title": "title",
-        r"description": "description",
-        r"contact": "contact",
-        r"leads": "leads",
-        r"translations\.(?P<language>[\w-]+)\.(?P<part>title|description)\b": "{part}_{language}",
-        **RulesForm.KEYS,
+    PATHS = {
+        "title": "title",
+        "contact": "contact",
+        "description": "description",
+        "visual_rule": "visual_rule",
+        "visual_mean": "visual_mean",
+        "stereotypes.source": "rule_source",
+        "stereotypes.pool": "pool",
+        "stereotypes.threshold": "threshold",
+    }
+    TRANSLATED = {
+        "title": ("translations.{code}.title", _("Title in %(language)s")),
+        "description": ("translations.{code}.description", _("Description in %(language)s")),
     }
     # rest of the key of a task, suffix of the field's name
     _PARTS = (
@@ -73,6 +73,34 @@ class SourceForm(RulesForm):
         label=_("Leads"), required=False, help_text=_("User names of the leads, separated by commas.")
     )
 
+    rule_source = forms.ChoiceField(label=_("Source of the stereotypes"), required=False)
+    pool = forms.ChoiceField(
+        label=_("Whose votes count"),
+        initial=_DEFAULT_RULE["pool"],
+        choices=[(Pool.IN_REGION, _("in-region")), (Pool.OUT_REGION, _("out-region"))],
+    )
+    threshold = forms.IntegerField(
+        label=_("Minimum number of votes"),
+        initial=_DEFAULT_RULE["threshold"],
+        min_value=1,
+        max_value=HIGHEST_COUNT,
+    )
+    visual_rule = forms.IntegerField(
+        label=_("An attribute is visual if at least this many agree"),
+        required=False,
+        min_value=1,
+        max_value=HIGHEST_COUNT,
+        help_text=_("If both are empty, everyone who rated it must agree."),
+    )
+    visual_mean = forms.FloatField(
+        label=_("Or if its mean score is at least"),
+        required=False,
+        min_value=1,
+        max_value=5,
+        step_size=0.01,
+        help_text=_("From 1, Strongly disagree, to 5, Strongly agree. Fill in one of the two, or neither."),
+    )
+
     def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
         self.may_name_leads = may_name_leads
         self.indexed_document = document
@@ -85,18 +113,6 @@ class SourceForm(RulesForm):
         sets = [(each.name, each.title) for each in ImageSet.objects.order_by("title")]
         studies = Study.objects.filter(tasks__kind=TaskKind.VISUAL_NATURE).order_by("title").distinct()
         rated = [(study.name, study.title) for study in studies]
-        for code, name in languages():
-            self.fields[f"title_{code}"] = forms.CharField(
-                label=_("Title in %(language)s") % {"language": name},
-                required=False,
-                max_length=LONGEST_TITLE,
-                widget=forms.TextInput(attrs={"lang": code, "dir": "auto"}),
-            )
-            self.fields[f"description_{code}"] = forms.CharField(
-                label=_("Description in %(language)s") % {"language": name},
-                required=False,
-                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 3}),
-            )
         rule_source = self.fields["rule_source"]
         assert isinstance(rule_source, forms.ChoiceField)
         rule_source.choices = [("", _("– none –")), *sources]
@@ -108,13 +124,7 @@ class SourceForm(RulesForm):
                     self.fields[f"{kind}_{part}"] = field
 
     def initial_from(self, document: Document) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            **{key: document.get(key, "") for key in ("title", "contact", "description")},
-            "leads": ", ".join(document.get("leads", [])),
-            **super().initial_from(document),
-        }
-        for code, texts in document.get("translations", {}).items():
-            found |= {f"{part}_{code}": texts.get(part, "") for part in _TEXTS}
+        found = {**super().initial_from(document), "leads": ", ".join(document.get("leads", []))}
         for kind, task in tasks_by_kind(document).items():
             found |= {f"{kind}_{part}": value for part, value in stimuli.task_initial(task).items()}
         return found
@@ -126,7 +136,10 @@ class SourceForm(RulesForm):
             # ignore the fields of kinds that are switched off
             if any(name.startswith(f"{kind}_") for kind in set(KINDS) - set(chosen)):
                 del self.errors[name]
-        self.check_rules()
+        if data.get("visual_rule") is not None and data.get("visual_mean") is not None:
+            self.add_error(
+                "visual_mean", _("Choose one rule: how many agree, or the mean score. Leave the other empty.")
+            )
         if not chosen:
             raise forms.ValidationError(_("Choose at least one kind of judgement."))
         for kind in chosen:
@@ -188,19 +201,11 @@ class SourceForm(RulesForm):
         return stimuli.is_listed_in_file(tasks_by_kind(self.document).get(kind, {}))
 
     def updated_document(self) -> Document:
-        data, changed = self.cleaned_data, copy.deepcopy(self.document)
-        for key in ("title", "contact", "description"):
-            put(changed, key, clean_text(data[key]))
-        set_translations(
-            changed,
-            {
-                code: {part: clean_text(data[f"{part}_{code}"]) for part in _TEXTS}
-                for code, _name in languages()
-            },
-        )
+        data, changed = self.cleaned_data, super().updated_document()
+        if changed["stereotypes"] == _DEFAULT_RULE:
+            del changed["stereotypes"]
         if self.may_name_leads:
             put(changed, "leads", [name for part in data["leads"].split(",") if (name := part.strip())])
-        self.apply_rules(changed)
         # in the order of the file, in which annotators work on the tasks
         kinds = dict.fromkeys([*(task.get("kind") for task in changed.get("tasks", [])), *KINDS])
         before = tasks_by_kind(changed)
@@ -220,15 +225,6 @@ class SourceForm(RulesForm):
             task.pop("wording")
         return task
 
-    def kept_languages(self) -> list[str]:
-        return unsupported_languages([translations_with(self.document, *_TEXTS)])
-
-    def by_language(self) -> list[dict[str, Any]]:
-        return [
-            {"code": code, "name": name, "fields": [self[f"{part}_{code}"] for part in _TEXTS]}
-            for code, name in languages()
-        ]
-
     def cards(self) -> list[dict[str, Any]]:
         """For each kind: its checkbox and its fields."""
         return [
@@ -244,6 +240,8 @@ class SourceForm(RulesForm):
         ]
 
     def field_for(self, key: str) -> str | None:
+        if key == "leads":
+            return key if self.may_name_leads else None
         kind, rest = split_task_key(self.indexed_document, key)
         if not kind:
             return super().field_for(key)

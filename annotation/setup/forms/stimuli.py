@@ -1,7 +1,5 @@
 """Fields for the stimuli of one kind of task; part of the page of setup/forms/source.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

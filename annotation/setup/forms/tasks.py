@@ -1,7 +1,5 @@
 """Wizard page for the wording and quotas of each task."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from typing import Any
@@ -16,12 +14,12 @@ from annotation.setup.forms.base import (
     StepForm,
     clean_text,
     default_wording_of,
+    in_language,
     languages,
     put,
     split_lines,
     split_task_key,
     tasks_by_kind,
-    unsupported_languages,
 )
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services.study_plan import check_stratum
@@ -33,8 +31,11 @@ from annotation.studies.study_file.tasks import default_strata
 class TasksForm(StepForm):
     """Quotas, wording, instructions and seed of each task."""
 
+    ROWS = "tasks"
+
     def add_fields(self) -> None:
         for kind, task in tasks_by_kind(self.document).items():
+            default = default_wording_of(task)
             self.fields[f"{kind}_strata"] = forms.CharField(
                 label=_("Quotas, one line per answer"),
                 widget=forms.Textarea(
@@ -42,15 +43,15 @@ class TasksForm(StepForm):
                 ),
                 help_text=_("The number of lines is the number of answers per item. Write 'any' for anyone."),
             )
-            self.fields[f"{kind}_wording"] = forms.CharField(
+            wording = self.fields[f"{kind}_wording"] = forms.CharField(
                 label=_("Wording"),
                 required=False,
                 widget=forms.Textarea(
-                    attrs={"rows": 2, "data-wording": f"{kind}-en", "data-default": default_wording_of(task)}
+                    attrs={"rows": 2, "data-wording": f"{kind}-en", "data-default": default}
                 ),
-                help_text=_("If empty: %s") % default_wording_of(task),
+                help_text=_("If empty: %s") % default,
             )
-            self.fields[f"{kind}_instructions"] = forms.CharField(
+            instructions = self.fields[f"{kind}_instructions"] = forms.CharField(
                 label=_("Instructions"), required=False, widget=forms.Textarea(attrs={"rows": 4})
             )
             self.fields[f"{kind}_seed"] = forms.IntegerField(
@@ -60,35 +61,25 @@ class TasksForm(StepForm):
                 help_text=_("Determines random draws and order. The same seed gives the same study."),
             )
             for code, name in languages():
-                self.fields[f"{kind}_wording_{code}"] = forms.CharField(
-                    label=_("Wording in %(language)s") % {"language": name},
-                    required=False,
-                    widget=forms.Textarea(
-                        attrs={
-                            "rows": 2,
-                            "lang": code,
-                            "dir": "auto",
-                            "data-wording": f"{kind}-{code}",
-                            "data-default": translated_wording(default_wording_of(task), code),
-                        }
-                    ),
-                )
-                self.fields[f"{kind}_instructions_{code}"] = forms.CharField(
-                    label=_("Instructions in %(language)s") % {"language": name},
-                    required=False,
-                    widget=forms.Textarea(attrs={"rows": 3, "lang": code, "dir": "auto"}),
+                translated = in_language(wording, _("Wording in %(language)s"), code, name)
+                translated.widget.attrs |= {
+                    "data-wording": f"{kind}-{code}",
+                    "data-default": translated_wording(default, code),
+                }
+                self.fields[f"{kind}_wording_{code}"] = translated
+                self.fields[f"{kind}_instructions_{code}"] = in_language(
+                    instructions, _("Instructions in %(language)s"), code, name
                 )
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for kind, task in tasks_by_kind(document).items():
             found[f"{kind}_strata"] = "\n".join(_initial_strata(task))
-            found[f"{kind}_wording"] = task.get("wording", "")
-            found[f"{kind}_instructions"] = task.get("instructions", "")
             found[f"{kind}_seed"] = task.get("seed", 0)
-            for code, texts in task.get("translations", {}).items():
-                found[f"{kind}_wording_{code}"] = texts.get("wording", "")
-                found[f"{kind}_instructions_{code}"] = texts.get("instructions", "")
+            for part in ("wording", "instructions"):
+                found[f"{kind}_{part}"] = task.get(part, "")
+                for code, texts in task.get("translations", {}).items():
+                    found[f"{kind}_{part}_{code}"] = texts.get(part, "")
         return found
 
     def clean(self) -> dict[str, Any]:
@@ -126,9 +117,6 @@ class TasksForm(StepForm):
                 put(translations, code, {key: value for key, value in values.items() if value})
             put(task, "translations", translations)
         return changed
-
-    def kept_languages(self) -> list[str]:
-        return unsupported_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
     def field_for(self, key: str) -> str | None:
         kind, rest = split_task_key(self.document, key)

@@ -1,7 +1,5 @@
 """Errors of a study that is being set up: the page and the field they belong to, and a message with links."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +37,12 @@ FORMS: dict[str, type[StepForm]] = {
     "consent": ConsentForm,
     "recruitment": RecruitmentForm,
 }
+
+
+def make_form(step: str, document: Document, data: Any = None, *, may_name_leads: bool) -> StepForm:
+    if step == "source":
+        return SourceForm(document, data, may_name_leads=may_name_leads)
+    return FORMS[step](document, data)
 
 
 def find_error(step: str, document: Document) -> StudyError | None:
@@ -128,7 +132,8 @@ class WizardErrors:
         to `field`, beside which it is shown. `begins`: the link begins a sentence."""
         step = _step_of(key, self.document)
         here = isinstance(self.form, FORMS[step])
-        form = self.form if self.form is not None and here else self._form(step)
+        form = self.form if here else None
+        form = form or make_form(step, self.document, may_name_leads=self.may_name_leads)
         anchor, label = form.anchor_and_label(key)
         kind, _rest = split_task_key(self.document, key)
         if key in _NOUNS and not begins:
@@ -144,11 +149,6 @@ class WizardErrors:
             return format_html("{}", text)
         url = "" if here else reverse("setup_step", args=[self.name, step])
         return format_html('<a href="{}#{}">{}</a>', url, anchor, text)
-
-    def _form(self, step: str) -> StepForm:
-        if step == "source":
-            return SourceForm(self.document, may_name_leads=self.may_name_leads)
-        return FORMS[step](self.document)
 
 
 def _step_of(key: str, document: Document) -> str:

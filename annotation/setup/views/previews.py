@@ -1,11 +1,9 @@
 """Previews of a task as annotators will see it, in each language."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
-from django.utils.translation import get_language_info, override
+from django.utils.translation import get_language_bidi, override
 from django.utils.translation import gettext as _
 
 from annotation.annotate import texts
@@ -51,29 +49,21 @@ def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
 
 
 def _preview(
-    kind: str, code: str, name: str, wording: str, sample: queries.Sample, *, own: bool
+    kind: str, code: str, name: str, wording: str, sample: dict[str, Any], *, own: bool
 ) -> dict[str, Any]:
-    named = {"[attr]": ("attribute", sample.attribute), "[id]": ("identity", sample.identity)}
+    named = {"[attr]": ("attribute", sample["attribute"]), "[id]": ("identity", sample["identity"])}
     with override(code):
         labels = texts.labels().get(kind, [])
         note = str(texts.NOTES.get(kind, ""))
+        direction = "rtl" if get_language_bidi() else "ltr"
     return {
         "id": f"{kind}-{code}",
         "code": code,
         "name": name,
-        "dir": "rtl" if _is_bidi(code) else "ltr",
+        "dir": direction,
         "statement": [named.get(part, ("text", part)) for part in _PLACEHOLDERS.split(wording) if part],
         "note": note,
         "labels": labels,
-        "options": sample.options,
-        "attribute": sample.attribute,
-        "identity": sample.identity,
+        **sample,
         "seen": "own" if own else "usual" if wording else "english",
     }
-
-
-def _is_bidi(code: str) -> bool:
-    try:
-        return bool(get_language_info(code)["bidi"])
-    except KeyError:
-        return False

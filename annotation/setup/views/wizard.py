@@ -1,28 +1,23 @@
 """The setup pages of a study. They fill in the content of a study file; creating and opening the study works
 as it does from a file (setup/services.py, studies/services/studies.py)."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import policies
 from annotation.core.requests import LoggedIn, accepts_files
 from annotation.models import Study
 from annotation.setup import queries, services
-from annotation.setup.forms.base import Document, NewStudyForm, StepForm, UploadForm
-from annotation.setup.forms.source import SourceForm
-from annotation.setup.views.errors import FORMS, STEPS, WizardErrors, find_error
+from annotation.setup.forms.base import Document, NewStudyForm, UploadForm
+from annotation.setup.views.errors import STEPS, WizardErrors, find_error, make_form
 from annotation.setup.views.previews import previews
 from annotation.studies.errors import StudyError, StudyFileError
 from annotation.studies.services import feasibility
@@ -35,8 +30,6 @@ def _max_upload_bytes(user: User | AnonymousUser) -> int:
 
 
 @accepts_files(_max_upload_bytes)
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: LoggedIn) -> HttpResponse:
     """GET lists the studies being set up; POST starts one, from a title and name or from a file."""
@@ -68,8 +61,6 @@ def setup(request: LoggedIn) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     """One page of the wizard. POST saves it, and continues with the next page unless `stay` is sent."""
@@ -78,10 +69,12 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     document, study = _document(request, name)
     if step == "open":
         return _open(request, name, document, study)
-    form = _form(request, step, document)
-    if request.method == "POST" and form.is_valid():
+    may_name_leads = policies.is_admin(request.user)
+    data = request.POST if request.method == "POST" else None
+    form = make_form(step, document, data, may_name_leads=may_name_leads)
+    if form.is_valid():
         changed = form.updated_document()
-        errors = WizardErrors(name, changed, form, may_name_leads=policies.is_admin(request.user))
+        errors = WizardErrors(name, changed, form, may_name_leads=may_name_leads)
         problem = find_error(step, changed)
         if problem:
             errors.add_to_form(problem)
@@ -102,8 +95,6 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     return render(request, f"annotation/setup/{step}.html", context, status=422 if form.errors else 200)
 
 
-@login_required
-@never_cache
 @require_safe
 def setup_file(request: LoggedIn, name: str) -> HttpResponse:
     """Download the study file of the current entries, complete or not."""
@@ -115,7 +106,6 @@ def setup_file(request: LoggedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def setup_discard(request: LoggedIn, name: str) -> HttpResponse:
     """Discard the entries; a draft created from them is kept."""
@@ -139,13 +129,6 @@ def _document(request: LoggedIn, name: str) -> tuple[Document, Study | None]:
     if document is None:
         raise Http404
     return document, study
-
-
-def _form(request: LoggedIn, step: str, document: Document) -> StepForm:
-    data = request.POST if request.method == "POST" else None
-    if step == "source":
-        return SourceForm(document, data, may_name_leads=policies.is_admin(request.user))
-    return FORMS[step](document, data)
 
 
 def _wizard_context(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:

@@ -1,9 +1,5 @@
-"""How far the slots of a study are filled, by stratum, and how many people could fill the rest (DESIGN §4).
-
-The counts read every slot of a study, so use them on a lead's pages and in reports, not on annotators' pages.
-"""
-
-from __future__ import annotations
+"""How far the slots of a study are filled, and how many people could fill the rest (DESIGN §4). Reads every
+slot."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Units with their options and progress, for leads."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """New versions of the consent text while a study runs (docs/operations.md, docs/care.md)."""
 
-from __future__ import annotations
-
 import logging
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Whether the enrolled people can fill the quotas of a study; shown before it opens (DESIGN §4)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -38,12 +38,11 @@ from annotation.studies.services.study_plan import (
     consent_fields,
     differences,
     draw_recipes,
-    plan_task,
+    plan_tasks,
     study_fields,
     task_fields,
 )
 from annotation.studies.study_file.reading import StudyFile
-from annotation.studies.units.depiction import StereotypeRule
 from annotation.studies.units.planned import get_source, rows_named
 from annotation.studies.units.write import create_units, delete_units
 
@@ -87,11 +86,8 @@ def apply_file(
         source = (
             get_source(file.stereotype_source, key="stereotypes.source") if file.stereotype_source else None
         )
-        rule = StereotypeRule(source=source, pool=file.stereotype_pool, threshold=file.stereotype_threshold)
-        planned = [
-            plan_task(task, number=number, file=file, rule=rule) for number, task in enumerate(file.tasks, 1)
-        ]
-        notes = tuple(note for each in planned for note in each.plan.notes)
+        planned = plan_tasks(file, source=source)
+        notes = tuple(note for _task, plan in planned for note in plan.notes)
         fields = {**study_fields(file), "stereotype_source": source}
         # Of two calls at once, the second waits here for the row of the first, and then compares.
         study, created = Study.objects.get_or_create(name=file.name, defaults=fields)
@@ -124,9 +120,9 @@ def apply_file(
         study.leads.set(leads)
         for language, texts in consent_fields(file).items():
             ConsentText.objects.create(study=study, version=1, language=language, **texts)
-        for each in planned:
-            task = Task.objects.create(study=study, kind=each.file.kind, **task_fields(each))
-            create_units(task=task, planned=each.plan.units(), progress=progress)
+        for read, plan in planned:
+            task = Task.objects.create(study=study, kind=read.kind, **task_fields(read, plan))
+            create_units(task=task, planned=plan.units(), progress=progress)
         AuditEvent.objects.create(
             what=MADE_FROM_FILE, study=study, details={"by": by, "draws": draw_recipes(file)}
         )

@@ -1,51 +1,38 @@
-"""Exporting a study as a study file (docs/studies.md).
-
-The file lists what was drawn instead of the recipe of the draw, because a source may have changed since. A
-study created from the file shows the same, in the same order.
-"""
-
-from __future__ import annotations
+"""Exporting a study as a study file (docs/studies.md). The file lists what was drawn, because a source may
+have changed since."""
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from django.db.models import QuerySet
 
 from annotation.core import scales
 from annotation.core.translation import LANGUAGE
-from annotation.models import (
-    Association,
-    Image,
-    Option,
-    OptionRole,
-    Purpose,
-    Study,
-    Task,
-    TaskKind,
-    Unit,
-)
+from annotation.models import Association, Image, Option, OptionRole, Purpose, Study, Task, TaskKind, Unit
 from annotation.studies.errors import StudyFileError, StudyRefused
-from annotation.studies.services.study_plan import MADE_FROM_FILE, current_consent, differences, plan_task
+from annotation.studies.services.study_plan import (
+    MADE_FROM_FILE,
+    STUDY_KEYS,
+    current_consent,
+    differences,
+    plan_tasks,
+)
 from annotation.studies.study_file.checks import CheckItem
 from annotation.studies.study_file.reading import StudyFile, read_study_text
-from annotation.studies.study_file.stimuli import Associations, ShownAttributes
-from annotation.studies.study_file.tasks import Example, TaskFile
-from annotation.studies.study_file.texts import Question
+from annotation.studies.study_file.stimuli import Associations, GroupDraw
+from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.study_file.writing import study_toml
 from annotation.studies.units.compare import stored_units
-from annotation.studies.units.depiction import StereotypeRule
-from annotation.studies.units.planned import PlannedUnit
 
 
-def to_study_file(*, study: Study) -> StudyFile:
-    """The study as a `StudyFile`. Raises StudyRefused if the format cannot express it."""
+def to_study_file(*, study: Study, with_units: bool = True) -> StudyFile:
+    """The study as a `StudyFile`. Raises StudyRefused if the format cannot express its units."""
     consent = current_consent(study)
     own = consent.get(LANGUAGE)
     return StudyFile(
         name=study.name,
-        title=study.title,
-        description=study.description,
-        contact=study.contact,
         leads=tuple(sorted(study.leads.values_list("username", flat=True))),
         consent=own.text if own else "",
         content_warning=own.content_warning if own else "",
@@ -55,31 +42,11 @@ def to_study_file(*, study: Study) -> StudyFile:
             if language != LANGUAGE
         },
         stereotype_source=study.stereotype_source.name if study.stereotype_source else None,
-        stereotype_pool=study.stereotype_pool,
-        stereotype_threshold=study.stereotype_threshold,
-        visual_rule=study.visual_rule,
-        visual_mean=study.visual_mean,
-        tasks=tuple(_task(task) for task in study.tasks.select_related("image_set").order_by("pk")),
-        self_enrol=study.self_enrol,
-        questions=tuple(
-            Question(
-                field=each["field"],
-                label=each["label"],
-                choices=tuple(each.get("choices") or ()),
-                translations=each.get("translations") or {},
-            )
-            for each in study.questions
+        tasks=tuple(
+            replace(_task(task), **_units(task)) if with_units else _task(task)
+            for task in study.tasks.select_related("image_set").order_by("pk")
         ),
-        crowd_parameters=dict(study.crowd_parameters),
-        completion_code=study.completion_code,
-        completion_url=study.completion_url,
-        training_pass=study.training_pass,
-        gold_rate=study.gold_rate,
-        blur_images=study.blur_images,
-        break_after=study.break_after,
-        session_cap=study.session_cap,
-        support_text=study.support_text,
-        translations=study.translations,
+        **{name: getattr(study, name) for name in STUDY_KEYS},
     )
 
 
@@ -103,18 +70,8 @@ def round_trip_problems(*, study: Study) -> list[str]:
     """
     try:
         file = read_study_text(to_toml(study=study))
-    except StudyFileError as error:
-        return [f"the file cannot be used as it is: {error}"]
-    rule = StereotypeRule(
-        source=study.stereotype_source,
-        pool=study.stereotype_pool,
-        threshold=study.stereotype_threshold,
-    )
-    try:
-        planned = [
-            plan_task(task, number=number, file=file, rule=rule) for number, task in enumerate(file.tasks, 1)
-        ]
-    except StudyRefused as error:
+        planned = plan_tasks(file, source=study.stereotype_source)
+    except (StudyFileError, StudyRefused) as error:
         return [f"the file cannot be used as it is: {error}"]
     return [
         f"a study created from the file differs in {key}"
@@ -123,31 +80,29 @@ def round_trip_problems(*, study: Study) -> list[str]:
 
 
 def _task(task: Task) -> TaskFile:
-    attributes = associations = pages = None
-    data = Unit.objects.filter(task=task, purpose=Purpose.DATA)
-    if task.kind == TaskKind.DEPICTION:
-        pages = _shown(task)
-    elif data.filter(association__isnull=False).exists():
-        associations = _associations(data)
-    else:
-        attributes = tuple(
-            sorted(text for text in data.order_by().values_list("attribute__text", flat=True) if text)
-        )
     return TaskFile(
         kind=task.kind,
         wording=task.wording,
         instructions=task.instructions,
         strata=tuple(task.strata),
         seed=task.seed,
-        attributes=attributes,
-        associations=associations,
-        pages=pages,
         image_set=task.image_set.name if task.image_set else "",
         page_size=task.page_size,
         translations=task.translations,
-        examples=tuple(Example(**each) for each in task.examples),
-        checks=tuple(_checks(task)),
+        examples=task.examples,
     )
+
+
+def _units(task: Task) -> dict[str, Any]:
+    """The fields of a `TaskFile` that say what its units are."""
+    checks = tuple(_checks(task))
+    data = Unit.objects.filter(task=task, purpose=Purpose.DATA)
+    if task.kind == TaskKind.DEPICTION:
+        return {"pages": _shown(task), "checks": checks}
+    if data.filter(association__isnull=False).exists():
+        return {"associations": _associations(data), "checks": checks}
+    texts = data.order_by().values_list("attribute__text", flat=True)
+    return {"attributes": tuple(sorted(text for text in texts if text)), "checks": checks}
 
 
 def _associations(data: QuerySet[Unit]) -> Associations:
@@ -165,7 +120,7 @@ def _associations(data: QuerySet[Unit]) -> Associations:
     return Associations(source=sources[0], pairs=tuple((group, text) for _, group, text in rows))
 
 
-def _shown(task: Task) -> tuple[ShownAttributes, ...]:
+def _shown(task: Task) -> dict[str, GroupDraw]:
     rows = (
         Option.objects.filter(unit__task=task, unit__purpose=Purpose.DATA, attribute__isnull=False)
         .order_by()
@@ -181,53 +136,36 @@ def _shown(task: Task) -> tuple[ShownAttributes, ...]:
                 f"a file says which attributes of '{group}' are stereotypical and which are random; this "
                 f"study has some that are {', '.join(sorted(unknown))}."
             )
-    return tuple(
-        ShownAttributes(
-            group=group,
+    return {
+        group: GroupDraw(
             stereotypical=tuple(roles.get(OptionRole.STEREOTYPICAL, ())),
             random=tuple(roles.get(OptionRole.RANDOM, ())),
         )
         for group, roles in groups.items()
-    )
+    }
 
 
 def _checks(task: Task) -> Iterator[CheckItem]:
     units = list(stored_units(task=task, excluding=Purpose.DATA))
-    associations = {
-        row.pk: row
-        for row in Association.objects.filter(
-            pk__in={unit.association_id for unit in units if unit.association_id}
-        ).select_related("group")
-    }
-    images = {
-        row.pk: row
-        for row in Image.objects.filter(
-            pk__in={unit.image_id for unit in units if unit.image_id}
-        ).select_related("group")
-    }
+    associations = Association.objects.select_related("group").in_bulk(
+        [unit.association_id for unit in units if unit.association_id]
+    )
+    images = Image.objects.select_related("group").in_bulk([unit.image_id for unit in units if unit.image_id])
     for unit in units:
-        group, index = "", None
-        if unit.association_id is not None:
-            group = associations[unit.association_id].group.name
+        item = CheckItem(purpose=unit.purpose, attribute="", expected=(), feedback=unit.feedback)
         if unit.image_id is not None:
             image = images[unit.image_id]
-            group, index = image.group.name, image.index
-        yield CheckItem(
-            purpose=unit.purpose,
-            attribute="" if index is not None else unit.options[0].attribute or "",
-            expected=_expected(unit, kind=task.kind),
-            feedback=unit.feedback,
-            group=group,
-            image=index,
-            shown=tuple(option.attribute for option in unit.options if option.attribute)
-            if index is not None
-            else (),
-        )
-
-
-def _expected(unit: PlannedUnit, *, kind: str) -> tuple[str | int, ...]:
-    if unit.image_id is not None:
-        return tuple(
-            option.attribute for option in unit.options if option.attribute and 1 in (option.expected or ())
-        )
-    return tuple(scales.label_of(kind, value).name for value in unit.options[0].expected or ())
+            shown = {text: option for option in unit.options if (text := option.attribute)}
+            yield replace(
+                item,
+                expected=tuple(text for text, option in shown.items() if 1 in (option.expected or ())),
+                group=image.group.name,
+                image=image.index,
+                shown=tuple(shown),
+            )
+            continue
+        if unit.association_id is not None:
+            item = replace(item, group=associations[unit.association_id].group.name)
+        option = unit.options[0]
+        expected = tuple(scales.label_of(task.kind, value).name for value in option.expected or ())
+        yield replace(item, attribute=option.attribute or "", expected=expected)

@@ -1,7 +1,5 @@
 """Training items, gold items and attention checks of a task (docs/studies.md). Pure: no Django."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.studies.errors import KeyPath
@@ -37,7 +35,6 @@ def read_checks(table: Table, *, kind: str, names_group: bool, page_size: int) -
                 checks.append(_read_page(each, purpose=purpose, page_size=page_size))
             else:
                 checks.append(_read_item(each, purpose=purpose, names_group=names_group))
-            each.reject_unknown_keys()
     return tuple(checks)
 
 

@@ -1,11 +1,4 @@
-"""The default wordings of tasks, in every language of the program. Pure: no Django.
-
-A task without a wording in its study file has the English default. People who read another language see its
-translation from here, unless the task has its own wording, in English or in their language
-(docs/translating.md).
-"""
-
-from __future__ import annotations
+"""The default wordings of tasks, in every language of the program (docs/translating.md). Pure: no Django."""
 
 from collections.abc import Mapping
 

@@ -1,13 +1,8 @@
-"""Reading and checking a study file (docs/studies.md). Pure: no Django.
-
-Errors in the file itself are found here, before a row is written. Whether the people, sources and attributes
-it names exist is checked in studies/services/study_plan.py. writing.py writes study files.
-"""
-
-from __future__ import annotations
+"""Reading and checking a study file (docs/studies.md). Whether the people, sources and attributes it names
+exist is checked in studies/services/study_plan.py. Pure: no Django."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +13,7 @@ from annotation.studies.study_file import safe_toml
 from annotation.studies.study_file.stimuli import PageDraw
 from annotation.studies.study_file.table import LARGEST_NUMBER, Table
 from annotation.studies.study_file.tasks import TaskFile, read_task
-from annotation.studies.study_file.texts import LONGEST_TITLE, Question, read_questions, read_translations
+from annotation.studies.study_file.texts import LONGEST_TITLE, read_questions, read_translations
 
 _POOLS = ("in", "out")
 NAME_PATTERN = r"[a-z0-9]+(?:[-_][a-z0-9]+)*"
@@ -50,7 +45,7 @@ class StudyFile:
     consent_translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # recruitment
     self_enrol: bool = True
-    questions: tuple[Question, ...] = ()
+    questions: Sequence[dict[str, Any]] = ()
     crowd_parameters: Mapping[str, str] = field(default_factory=lambda: dict(CROWD_PARAMETERS))
     completion_code: str = ""
     completion_url: str = ""
@@ -154,19 +149,16 @@ def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
         support_text=care.prose("support_text"),
         translations=read_translations(table.table("translations")),
     )
-    for each in (consent, rule, recruitment, quality, care, table):
-        each.reject_unknown_keys()
+    table.reject_unknown_keys()
     _check_consistency(study)
     return study
 
 
 def _read_consent(table: Table) -> dict[str, str]:
-    texts = {
+    return {
         "text": table.prose("text", required=True),
         "content_warning": table.prose("content_warning"),
     }
-    table.reject_unknown_keys()
-    return texts
 
 
 def _read_crowd_parameters(table: Table) -> dict[str, str]:
@@ -176,7 +168,6 @@ def _read_crowd_parameters(table: Table) -> dict[str, str]:
         if not re.fullmatch(PARAMETER_PATTERN, name):
             raise table.error(key, name, _("%(it)s is not a valid name of a URL parameter."))
         parameters[key] = name
-    table.reject_unknown_keys()
     return parameters
 
 

@@ -4,8 +4,6 @@ Python's reader takes quadratic time for a key with many parts: `a.a.a. ...`, 10
 Keys of this program's files have only a few parts.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from typing import Any

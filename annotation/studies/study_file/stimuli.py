@@ -1,7 +1,5 @@
 """The stimuli of a task in a study file: attributes, associations or pages. Pure: no Django."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,12 +48,16 @@ class PageDraw:
 
 
 @dataclass(frozen=True)
-class ShownAttributes:
-    """The listed attributes that are shown with every image of one group."""
+class GroupDraw:
+    """The attributes shown with every image of one group: S(id) and R(id) (PROTOCOL §5)."""
 
-    group: str
     stereotypical: tuple[str, ...]
     random: tuple[str, ...]
+
+    @property
+    def shortfall(self) -> int:
+        """Number of random attributes missing to match the stereotypical ones."""
+        return len(self.stereotypical) - len(self.random)
 
 
 def read_attributes(table: Table, *, folder: Path | None) -> SourceDraw | tuple[str, ...]:
@@ -70,10 +72,9 @@ def read_attributes(table: Table, *, folder: Path | None) -> SourceDraw | tuple[
             'or attributes = { file = "list.txt" }.',
             page_message=_("Choose a resource, or list what is to be judged."),
         )
-    inner = Table(value, path=path)
+    inner = table.table("attributes")
     if "file" in inner:
         name = inner.text("file", required=True)
-        inner.reject_unknown_keys()
         if folder is None:
             raise inner.error(
                 "file",
@@ -93,12 +94,10 @@ def read_attributes(table: Table, *, folder: Path | None) -> SourceDraw | tuple[
             ) from error
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
         return _normalise(numbered, path=path, noun="line", listed=f" from {listed}")
-    drawn = SourceDraw(
+    return SourceDraw(
         source=inner.text("source", required=True, longest=80),
         limit=inner.optional_integer("limit", least=1, most=LARGEST_NUMBER),
     )
-    inner.reject_unknown_keys()
-    return drawn
 
 
 def read_associations(table: Table) -> Associations:
@@ -121,7 +120,6 @@ def read_associations(table: Table) -> Associations:
         groups=inner.text_list("groups"),
         pairs=tuple((" ".join(group.split()), " ".join(text.split()).lower()) for group, text in pairs),
     )
-    inner.reject_unknown_keys()
     if chosen.pairs and (chosen.limit or chosen.groups):
         raise StudyFileError(
             "%(it)s lists the associations; leave out 'limit' and 'groups'.",
@@ -139,7 +137,8 @@ def read_associations(table: Table) -> Associations:
     return chosen
 
 
-def read_pages(table: Table) -> PageDraw | tuple[ShownAttributes, ...]:
+def read_pages(table: Table) -> PageDraw | dict[str, GroupDraw]:
+    """The rule of the draw, or group -> listed attributes."""
     if "shown" in table:
         if "attributes" in table:
             raise StudyFileError(
@@ -162,17 +161,15 @@ def read_pages(table: Table) -> PageDraw | tuple[ShownAttributes, ...]:
             '"none" to treat every attribute as visual.',
             page_message=_("List the visual attributes."),
         )
-    drawn = PageDraw(
+    return PageDraw(
         visual=None if visual == "none" else visual,
         groups=inner.text_list("groups"),
         allow_fewer=inner.boolean("allow_fewer", default=False),
     )
-    inner.reject_unknown_keys()
-    return drawn
 
 
-def _read_shown(table: Table) -> tuple[ShownAttributes, ...]:
-    shown: dict[str, ShownAttributes] = {}
+def _read_shown(table: Table) -> dict[str, GroupDraw]:
+    shown: dict[str, GroupDraw] = {}
     for each in table.tables("shown"):
         group = each.text("group", required=True, longest=_LONGEST_GROUP)
         if group in shown:
@@ -186,17 +183,15 @@ def _read_shown(table: Table) -> tuple[ShownAttributes, ...]:
         stereotypical, random = (
             tuple(text.lower() for text in each.text_list(role)) for role in ("stereotypical", "random")
         )
-        both = [*stereotypical, *random]
-        _normalise(enumerate(both, 1), path=each.path_of("stereotypical and random"))
-        each.reject_unknown_keys()
-        shown[group] = ShownAttributes(group=group, stereotypical=stereotypical, random=random)
+        _normalise(enumerate([*stereotypical, *random], 1), path=each.path_of("stereotypical and random"))
+        shown[group] = GroupDraw(stereotypical, random)
     if not shown:
         raise StudyFileError(
             "%(it)s is empty. Add [[tasks.shown]] for each group.",
             key=table.path_of("shown"),
             page_message=_("No identity group is listed. List at least one."),
         )
-    return tuple(shown.values())
+    return shown
 
 
 def _normalise(

@@ -1,7 +1,4 @@
-"""A table of a study file, read and checked key by key. Pure: no Django.
-
-Keys that no reader asked for are most likely typing mistakes; `reject_unknown_keys` raises for them.
-"""
+"""A table of a study file, read and checked key by key. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -27,6 +24,7 @@ class Table:
         self._values = values
         self._path = path
         self._read_keys: set[str] = set()
+        self._tables: list[Table] = []
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
@@ -60,7 +58,7 @@ class Table:
 
     def integer(self, key: str, *, default: int, least: int, most: int = HIGHEST_COUNT) -> int:
         value = self.raw(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        if not _is_between(value, least, most) or not isinstance(value, int):
             raise self.error(
                 key,
                 value,
@@ -79,7 +77,7 @@ class Table:
         value = self.raw(key, default)
         if value is None:
             return None
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
+        if not _is_between(value, 0, most):
             raise self.error(
                 key,
                 value,
@@ -94,7 +92,7 @@ class Table:
         value = self.raw(key)
         if value is None:
             return None
-        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+        if not _is_between(value, least, most):
             raise self.error(
                 key,
                 value,
@@ -130,7 +128,7 @@ class Table:
         value = self.raw(key, {})
         if not isinstance(value, dict) or (required and not value):
             raise self.missing(key, "the table [%(it)s] is missing.", fix="Add it; see docs/studies.md.")
-        return Table(value, path=self.path_of(key))
+        return self._inner(value, self.path_of(key))
 
     def tables(self, key: str) -> list[Table]:
         value = self.raw(key, [])
@@ -142,7 +140,11 @@ class Table:
                 fix=f"Write [[{self.path_of(key)}]].",
                 page_message=_("This cannot be read. Fill it in again."),
             )
-        return [Table(item, path=f"{self.path_of(key)}[{number}]") for number, item in enumerate(value, 1)]
+        return [self._inner(item, f"{self.path_of(key)}[{number}]") for number, item in enumerate(value, 1)]
+
+    def _inner(self, values: dict[str, Any], path: str) -> Table:
+        self._tables.append(Table(values, path=path))
+        return self._tables[-1]
 
     def by_language(self) -> list[tuple[str, Table]]:
         """The sub-tables by language, e.g. [consent.es]."""
@@ -168,7 +170,9 @@ class Table:
         return found
 
     def reject_unknown_keys(self) -> None:
-        """Raise StudyFileError for the first key that was never read."""
+        """Raise StudyFileError for the first key that was never read, here or in the tables read from it."""
+        for table in self._tables:
+            table.reject_unknown_keys()
         for key in self._values:
             if key not in self._read_keys:
                 near = difflib.get_close_matches(key, self._read_keys, n=1)
@@ -210,3 +214,7 @@ class Table:
                     value,
                     _("%(it)s contains the NUL character (\\u0000), which cannot be stored. Remove it."),
                 )
+
+
+def _is_between(value: Any, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most

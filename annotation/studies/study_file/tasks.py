@@ -1,9 +1,7 @@
 """The [[tasks]] of a study file: questions, stimuli and strata (docs/studies.md). Pure: no Django."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,8 @@ from annotation.studies.study_file.checks import CheckItem, read_checks
 from annotation.studies.study_file.default_wordings import WORDINGS, default_wording
 from annotation.studies.study_file.stimuli import (
     Associations,
+    GroupDraw,
     PageDraw,
-    ShownAttributes,
     SourceDraw,
     read_associations,
     read_attributes,
@@ -31,22 +29,13 @@ DEFAULT_OVERLAP = 3
 
 
 @dataclass(frozen=True)
-class Example:
-    """A worked example, shown with the instructions."""
-
-    text: str
-    answer: str
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class TaskFile:
     """One [[tasks]] table. Attributes are normalised (trimmed, lower case). `strata` has one entry per
     answer of a unit.
 
     Exactly one of `attributes` (visual_nature, offensiveness), `associations` (prevalence, offensiveness)
     and `pages` (depiction) is given. `translations`: language -> {"wording": ..., "instructions": ...} and,
-    if translated, "examples": [{"text": ..., "answer": ..., "why": ...}, ...].
+    if translated, "examples", like `examples`: [{"text": ..., "answer": ..., "why": ...}, ...].
     """
 
     kind: str
@@ -56,11 +45,11 @@ class TaskFile:
     seed: int
     attributes: SourceDraw | tuple[str, ...] | None = None
     associations: Associations | None = None
-    pages: PageDraw | tuple[ShownAttributes, ...] | None = None
+    pages: PageDraw | dict[str, GroupDraw] | None = None
     image_set: str = ""
     page_size: int = 5
     translations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
+    examples: Sequence[dict[str, str]] = ()
     checks: tuple[CheckItem, ...] = ()
 
 
@@ -87,9 +76,9 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
         attributes = read_attributes(table, folder=folder)
     names_group = associations is not None
     wording = table.text("wording", default=default_wording(kind, names_group=names_group))
-    examples = tuple(_read_example(each) for each in table.tables("examples"))
+    examples = [_read_example(each) for each in table.tables("examples")]
     _check_wording(table, wording, kind=kind, names_group=names_group)
-    task = TaskFile(
+    return TaskFile(
         kind=kind,
         wording=wording,
         instructions=table.prose("instructions"),
@@ -106,8 +95,6 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
         examples=examples,
         checks=read_checks(table, kind=kind, names_group=names_group, page_size=page_size),
     )
-    table.reject_unknown_keys()
-    return task
 
 
 def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) -> None:
@@ -161,14 +148,14 @@ def _read_strata(table: Table, *, kind: str) -> tuple[str, ...]:
 
 
 def _read_translations(
-    table: Table, *, kind: str, names_group: bool, examples: Sequence[Example]
+    table: Table, *, kind: str, names_group: bool, examples: Sequence[dict[str, str]]
 ) -> dict[str, dict[str, Any]]:
     translations: dict[str, dict[str, Any]] = {}
     for language, each in table.by_language():
         wording = each.text("wording", required=True)
         _check_wording(each, wording, kind=kind, names_group=names_group)
         translations[language] = {"wording": wording, "instructions": each.prose("instructions")}
-        translated = [asdict(_read_example(one)) for one in each.tables("examples")]
+        translated = [_read_example(one) for one in each.tables("examples")]
         if translated and len(translated) != len(examples):
             # people of different languages must not be shown different examples
             raise StudyFileError(
@@ -179,16 +166,8 @@ def _read_translations(
             )
         if translated:
             translations[language]["examples"] = translated
-        each.reject_unknown_keys()
-    table.reject_unknown_keys()
     return translations
 
 
-def _read_example(table: Table) -> Example:
-    example = Example(
-        text=table.text("text", required=True),
-        answer=table.text("answer", required=True),
-        why=table.text("why"),
-    )
-    table.reject_unknown_keys()
-    return example
+def _read_example(table: Table) -> dict[str, str]:
+    return {key: table.text(key, required=key != "why") for key in ("text", "answer", "why")}

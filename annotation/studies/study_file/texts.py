@@ -1,13 +1,6 @@
-"""Texts of a study in several languages, and its own questions (docs/studies.md). The texts of consent and
-tasks are read with those. Pure: no Django.
-"""
+"""Texts of a study in several languages, and its own questions (docs/studies.md). Pure: no Django."""
 
-from __future__ import annotations
-
-import dataclasses
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from annotation.studies.errors import StudyFileError
@@ -19,18 +12,6 @@ TRANSLATABLE_TEXTS = ("title", "description", "support_text")
 LONGEST_TITLE = 200
 LONGEST_QUESTION = 300
 QUESTION_FIELD_PATTERN = r"[a-z][a-z0-9_]*"
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question to annotators in addition to the profile; free text if it has no choices. `translations`:
-    language -> {"label": ...} and, if there are choices, "choices": [...] in the same order. Answers are
-    stored as the English choice."""
-
-    field: str
-    label: str
-    choices: tuple[str, ...] = ()
-    translations: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
 
 def read_translations(table: Table) -> dict[str, dict[str, str]]:
@@ -61,12 +42,14 @@ def read_translations(table: Table) -> dict[str, dict[str, str]]:
                 page_message=_("There is no text in the language '%(code)s'. Write one."),
                 code=language,
             )
-    table.reject_unknown_keys()
     return translations
 
 
-def read_questions(tables: list[Table]) -> tuple[Question, ...]:
-    questions: dict[str, Question] = {}
+def read_questions(tables: list[Table]) -> list[dict[str, Any]]:
+    """The questions to annotators in addition to the profile, as `Study.questions` stores them; free text if
+    there are no choices. "translations", only if there are some: language -> label and choices in the same
+    order. Answers are stored as the English choice."""
+    questions: dict[str, dict[str, Any]] = {}
     for each in tables:
         name = each.text("field", required=True, longest=30)
         if not re.fullmatch(QUESTION_FIELD_PATTERN, name):
@@ -86,21 +69,15 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
                 "%(it)s appears twice. Give each question its own field.",
                 page_message=_("Another question has this short name."),
             )
-        label, choices = (
-            each.text("label", required=True, longest=LONGEST_QUESTION),
-            each.text_list("choices"),
-        )
-        questions[name] = Question(
-            field=name,
-            label=label,
-            choices=choices,
-            translations=_read_question_translations(each.table("translations"), choices=choices),
-        )
-        each.reject_unknown_keys()
-    return tuple(questions.values())
+        label = each.text("label", required=True, longest=LONGEST_QUESTION)
+        choices = list(each.text_list("choices"))
+        questions[name] = {"field": name, "label": label, "choices": choices}
+        if translations := _read_question_translations(each.table("translations"), choices=choices):
+            questions[name]["translations"] = translations
+    return list(questions.values())
 
 
-def _read_question_translations(table: Table, *, choices: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def _read_question_translations(table: Table, *, choices: list[str]) -> dict[str, dict[str, Any]]:
     translations: dict[str, dict[str, Any]] = {}
     for language, each in table.by_language():
         translations[language] = {"label": each.text("label", required=True, longest=LONGEST_QUESTION)}
@@ -120,6 +97,4 @@ def _read_question_translations(table: Table, *, choices: tuple[str, ...]) -> di
             )
         if translated:
             translations[language]["choices"] = list(translated)
-        each.reject_unknown_keys()
-    table.reject_unknown_keys()
     return translations

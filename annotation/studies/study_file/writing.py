@@ -1,7 +1,5 @@
 """Writing a `StudyFile` as TOML that reads back as the same. Pure: no Django."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +7,7 @@ import tomli_w
 
 from annotation.studies.study_file.checks import PURPOSES
 from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
-from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
+from annotation.studies.study_file.stimuli import GroupDraw, PageDraw, SourceDraw
 from annotation.studies.study_file.tasks import TaskFile
 
 
@@ -26,12 +24,13 @@ def study_toml(study: StudyFile) -> str:
         "consent": {
             "content_warning": study.content_warning,
             "text": study.consent,
-            **{
-                language: _without_empty(texts)
-                for language, texts in sorted(study.consent_translations.items())
-            },
+            **dict(sorted(study.consent_translations.items())),
         },
-        "stereotypes": _stereotypes(study),
+        "stereotypes": {
+            "source": study.stereotype_source,
+            "pool": study.stereotype_pool,
+            "threshold": study.stereotype_threshold,
+        },
         "recruitment": {
             "self_enrol": None if study.self_enrol else False,
             "completion_code": study.completion_code,
@@ -49,18 +48,13 @@ def study_toml(study: StudyFile) -> str:
         },
         "translations": dict(sorted(study.translations.items())),
         "questions": [
-            _without_empty(
-                {
-                    "field": each.field,
-                    "label": each.label,
-                    "choices": [*each.choices],
-                    "translations": dict(sorted(each.translations.items())),
-                }
-            )
+            _without_empty({**each, "translations": dict(sorted(each.get("translations", {}).items()))})
             for each in study.questions
         ],
         "tasks": [_task(task) for task in study.tasks],
     }
+    if (study.stereotype_source, study.stereotype_pool, study.stereotype_threshold) == (None, "out", 2):
+        del values["stereotypes"]
     return tomli_w.dumps(_without_empty(values), multiline_strings=True)
 
 
@@ -74,16 +68,6 @@ def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _stereotypes(study: StudyFile) -> dict[str, Any]:
-    if (study.stereotype_source, study.stereotype_pool, study.stereotype_threshold) == (None, "out", 2):
-        return {}
-    return {
-        "source": study.stereotype_source,
-        "pool": study.stereotype_pool,
-        "threshold": study.stereotype_threshold,
-    }
-
-
 def _task(task: TaskFile) -> dict[str, Any]:
     written: dict[str, Any] = {
         "kind": task.kind,
@@ -93,8 +77,7 @@ def _task(task: TaskFile) -> dict[str, Any]:
         "seed": task.seed,
         **_stimuli(task),
         "examples": [
-            _without_empty({"text": each.text, "answer": each.answer, "why": each.why})
-            for each in task.examples
+            _without_empty({part: each[part] for part in ("text", "answer", "why")}) for each in task.examples
         ],
         "translations": {
             language: {**texts, "examples": [_without_empty(each) for each in texts.get("examples", ())]}
@@ -134,25 +117,20 @@ def _stimuli(task: TaskFile) -> dict[str, Any]:
             }
         }
     if task.pages is not None:
-        return {"image_set": task.image_set, "page_size": task.page_size, **_pages(task)}
+        return {"image_set": task.image_set, "page_size": task.page_size, **_pages(task.pages)}
     if isinstance(task.attributes, SourceDraw):
         return {"attributes": {"source": task.attributes.source, "limit": task.attributes.limit}}
     return {"attributes": [*(task.attributes or ())]}
 
 
-def _pages(task: TaskFile) -> dict[str, Any]:
-    if isinstance(task.pages, PageDraw):
-        draw = task.pages
-        return {
-            "attributes": {
-                "visual": [*draw.visual] if isinstance(draw.visual, tuple) else draw.visual or "none",
-                "groups": [*draw.groups],
-                "allow_fewer": draw.allow_fewer or None,
-            }
-        }
+def _pages(pages: PageDraw | dict[str, GroupDraw]) -> dict[str, Any]:
+    if isinstance(pages, PageDraw):
+        visual = [*pages.visual] if isinstance(pages.visual, tuple) else pages.visual or "none"
+        allow_fewer = pages.allow_fewer or None
+        return {"attributes": {"visual": visual, "groups": [*pages.groups], "allow_fewer": allow_fewer}}
     return {
         "shown": [
-            {"group": each.group, "stereotypical": [*each.stereotypical], "random": [*each.random]}
-            for each in task.pages or ()
+            {"group": group, "stereotypical": [*each.stereotypical], "random": [*each.random]}
+            for group, each in pages.items()
         ]
     }

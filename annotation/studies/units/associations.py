@@ -1,7 +1,5 @@
 """Units that show one association, for prevalence and offensiveness (PROTOCOL §3, §4)."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from annotation.models import Association
 from annotation.studies.errors import StudyRefused, gettext_noop
 from annotation.studies.study_file.stimuli import Associations
+from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.units.planned import (
     Plan,
     PlannedOption,
@@ -23,7 +22,7 @@ from annotation.studies.units.planned import (
 Row = tuple[str, str, str, str, int]
 
 
-def plan_associations(*, chosen: Associations, strata: Sequence[str], seed: int, key: str) -> Plan:
+def plan_associations(task: TaskFile, chosen: Associations, *, key: str) -> Plan:
     """One unit per association, shuffled by the seed. Each unit's strata are resolved by its group."""
     rows = _select(chosen, key=key)
     if chosen.limit is not None:
@@ -35,23 +34,18 @@ def plan_associations(*, chosen: Associations, strata: Sequence[str], seed: int,
                 value=chosen.limit,
                 there=len(rows),
             )
-        rows = random.Random(seed).sample(rows, chosen.limit)  # noqa: S311 - a draw to be repeated
+        rows = random.Random(task.seed).sample(rows, chosen.limit)  # noqa: S311 - a draw to be repeated
         rows.sort()
     regions = {name: region for _, name, region, _, _ in rows}
-    require_regions(
-        strata,
-        regions=regions,
-        key=key.rpartition(".")[0],
-        groups=f"{key}.groups",
-    )
-    random.Random(seed).shuffle(rows)  # noqa: S311 - an order to be repeated
-    by_region = {region: resolve_strata(strata, region=region) for region in set(regions.values())}
-    return Plan(units=lambda: _units(rows, by_region=by_region))
+    require_regions(task.strata, regions=regions, key=key.rpartition(".")[0], groups=f"{key}.groups")
+    random.Random(task.seed).shuffle(rows)  # noqa: S311 - an order to be repeated
+    by_region = {region: resolve_strata(task.strata, region=region) for region in set(regions.values())}
 
+    def units() -> Iterator[PlannedUnit]:
+        for _, _, region, text, pk in rows:
+            yield PlannedUnit(association_id=pk, options=(PlannedOption(text),), strata=by_region[region])
 
-def _units(rows: Sequence[Row], *, by_region: dict[str, tuple[str, ...]]) -> Iterator[PlannedUnit]:
-    for _, _, region, text, pk in rows:
-        yield PlannedUnit(association_id=pk, options=(PlannedOption(text),), strata=by_region[region])
+    return Plan(units=units)
 
 
 def _select(chosen: Associations, *, key: str) -> list[Row]:

@@ -1,14 +1,13 @@
 """Units that show one attribute, for visual nature and offensiveness (PROTOCOL §2, §4)."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from annotation.models import Attribute, Task
 from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.stimuli import SourceDraw
+from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, get_source
 from annotation.studies.units.write import create_units
 
@@ -20,21 +19,17 @@ def shuffled(texts: Sequence[str], *, seed: int) -> list[str]:
     return ordered
 
 
-def plan_attributes(
-    *, attributes: SourceDraw | Sequence[str], strata: Sequence[str], seed: int, key: str
-) -> Plan:
+def plan_attributes(task: TaskFile, *, key: str) -> Plan:
     """One unit per attribute, shuffled by the seed."""
-    chosen = _draw(attributes, seed=seed, key=key) if isinstance(attributes, SourceDraw) else attributes
-    ordered = shuffled(chosen, seed=seed)
-    return Plan(units=lambda: _units(ordered, strata=tuple(strata)))
+    chosen = task.attributes or ()
+    drawn = _draw(chosen, seed=task.seed, key=key) if isinstance(chosen, SourceDraw) else chosen
+    ordered = shuffled(drawn, seed=task.seed)
+    return Plan(units=lambda: _units(ordered, strata=task.strata))
 
 
-def create_attribute_units(
-    *, task: Task, attributes: Sequence[str], progress: Callable[[int], None] = lambda made: None
-) -> int:
-    """Create one unit with its slots per attribute, in the given order; returns the number of units."""
-    planned = _units(attributes, strata=tuple(task.strata))
-    return create_units(task=task, planned=planned, progress=progress)
+def create_attribute_units(*, task: Task, attributes: Sequence[str]) -> None:
+    """Create one unit with its slots per attribute, in the given order."""
+    create_units(task=task, planned=_units(attributes, strata=tuple(task.strata)))
 
 
 def _units(attributes: Sequence[str], *, strata: tuple[str, ...]) -> Iterator[PlannedUnit]:

@@ -1,10 +1,8 @@
 """Units of training items, gold items and attention checks. Their answers are known, they have no slots, and
 they come after the data in the order of a task."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from annotation.core import scales
@@ -12,23 +10,25 @@ from annotation.models import Association, Image, ImageSet
 from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.checks import CheckItem
+from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.units.depiction import page_options
 from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, get_source
 
 
-def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: str | None, key: str) -> Plan:
-    """`plan` followed by the check items. `source`: name of the source of the task's associations, if any."""
-    if not checks:
+def with_checks(plan: Plan, task: TaskFile, *, key: str) -> Plan:
+    """`plan` followed by the check items of the task."""
+    if not task.checks:
         return plan
+    source = task.associations.source if task.associations is not None else None
     numbers: Counter[str] = Counter()
     planned = []
-    for check in checks:
+    for check in task.checks:
         numbers[check.purpose] += 1
         where = f"{key}.{check.purpose}[{numbers[check.purpose]}]"
         if plan.image_set is not None:
             planned.append(_plan_page(check, images=plan.image_set, key=where))
         else:
-            planned.append(_plan_item(check, kind=kind, source=source, key=where))
+            planned.append(_plan_item(check, kind=task.kind, source=source, key=where))
 
     def units() -> Iterator[PlannedUnit]:
         # Page numbers of check items continue those of the data.
@@ -88,7 +88,11 @@ def _plan_page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
             group=check.group,
         )
     options = tuple(
-        replace(option, expected=(_expected_value(option.attribute, check),))
+        # none of the above is expected if no attribute is
+        replace(
+            option,
+            expected=(int(option.attribute in check.expected if option.attribute else not check.expected),),
+        )
         for option in page_options(check.shown, stereotypical=())
     )
     return PlannedUnit(
@@ -96,19 +100,14 @@ def _plan_page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     )
 
 
-def _expected_value(attribute: str | None, check: CheckItem) -> int:
-    """1 if the option must be selected: an expected attribute, or none of the above if there are none."""
-    return int(attribute in check.expected if attribute is not None else not check.expected)
-
-
 def _expected_values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
     labels = scales.SCALES[kind]
-    by_name = {label.name.lower(): label.value for label in labels}
-    known = {label.value for label in labels}
-    values = []
+    by_answer: dict[str | int, int] = {label.name.lower(): label.value for label in labels}
+    by_answer |= {label.value: label.value for label in labels}
+    values = set()
     for each in check.expected:
-        value = by_name.get(each.strip().lower()) if isinstance(each, str) else each
-        if value not in known or value is None:
+        value = by_answer.get(each.strip().lower() if isinstance(each, str) else each)
+        if value is None:
             raise StudyRefused(
                 f"'%(answer)s' is not an answer of a {kind} task. Choose from: %(labels)s.",
                 key=f"{key}.expected",
@@ -116,5 +115,5 @@ def _expected_values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...
                 answer=each,
                 labels=", ".join(label.name for label in labels),
             )
-        values.append(value)
-    return tuple(sorted(set(values)))
+        values.add(value)
+    return tuple(sorted(values))

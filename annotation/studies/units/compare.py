@@ -1,7 +1,5 @@
 """Comparison of the stored units of a task with a plan, batch by batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
@@ -22,9 +20,11 @@ def units_match(*, task: Task, plan: Plan) -> bool:
 
 def stored_units(*, task: Task, excluding: str = "") -> Iterator[PlannedUnit]:
     """The stored units of a task as planned units without strata. `excluding`: a purpose to leave out."""
+    fields = ("association_id", "image_id", "page", "repeat", "purpose", "feedback")
     units = Unit.objects.filter(task=task).exclude(purpose=excluding).order_by("position")
+    rows = units.values("pk", "position", "attribute__text", *fields)
     last = 0
-    while batch := list(units.filter(position__gt=last)[:BATCH].values(*_FIELDS)):
+    while batch := list(rows.filter(position__gt=last)[:BATCH]):
         options: dict[int, list[PlannedOption]] = {}
         shown = Option.objects.filter(unit__in=[row["pk"] for row in batch]).order_by("unit", "position")
         for unit, text, role, expected in shown.values_list("unit", "attribute__text", "role", "expected"):
@@ -32,28 +32,5 @@ def stored_units(*, task: Task, excluding: str = "") -> Iterator[PlannedUnit]:
                 PlannedOption(text, role=role, expected=tuple(expected) if expected is not None else None)
             )
         for row in batch:
-            yield PlannedUnit(
-                options=tuple(options.get(row["pk"], ())),
-                strata=(),
-                attribute=row["attribute__text"],
-                association_id=row["association_id"],
-                image_id=row["image_id"],
-                page=row["page"],
-                repeat=row["repeat"],
-                purpose=row["purpose"],
-                feedback=row["feedback"],
-            )
-        last = batch[-1]["position"]
-
-
-_FIELDS = (
-    "pk",
-    "position",
-    "attribute__text",
-    "association_id",
-    "image_id",
-    "page",
-    "repeat",
-    "purpose",
-    "feedback",
-)
+            pk, last, text = row.pop("pk"), row.pop("position"), row.pop("attribute__text")
+            yield PlannedUnit(options=tuple(options.get(pk, ())), strata=(), attribute=text, **row)

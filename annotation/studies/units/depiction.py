@@ -1,17 +1,15 @@
 """Units that show an image with a page of attributes (PROTOCOL §5)."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from annotation.models import Image, ImageSet, OptionRole, Pool, Source, Study, TaskKind
+from annotation.models import IdentityGroup, Image, ImageSet, OptionRole, Pool, Source, Study, TaskKind
 from annotation.studies.errors import KeyPath, StudyRefused
 from annotation.studies.errors import gettext_noop as _
-from annotation.studies.study_file.stimuli import PageDraw, ShownAttributes
+from annotation.studies.study_file.reading import StudyFile
+from annotation.studies.study_file.stimuli import GroupDraw, PageDraw
+from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.units import draws
-from annotation.studies.units.draws import GroupDraw
 from annotation.studies.units.planned import (
     Plan,
     PlannedOption,
@@ -25,70 +23,49 @@ from annotation.studies.units.planned import (
 _SOURCE_KEY = "stereotypes.source"
 
 
-@dataclass(frozen=True)
-class StereotypeRule:
-    """The study's rule for which associations count as stereotypes (PROTOCOL §3)."""
-
-    source: Source | None
-    pool: str
-    threshold: int
-
-
-@dataclass(frozen=True)
-class Group:
-    """An identity group of an image set. `key` is the same in every database, unlike `pk`."""
-
-    pk: int
-    axis: str
-    name: str
-    region: str
-
-    @property
-    def key(self) -> str:
-        return f"{self.axis}/{self.name}"
-
-
 def plan_pages(
+    task: TaskFile,
+    pages: PageDraw | dict[str, GroupDraw],
     *,
-    pages: PageDraw | Sequence[ShownAttributes],
-    image_set: str,
-    page_size: int,
-    rule: StereotypeRule,
-    strata: Sequence[str],
-    seed: int,
+    file: StudyFile,
+    source: Source | None,
     key: str,
 ) -> Plan:
     """The pages of every image whose group has attributes to show. Images are shuffled by the seed; the pages
-    of an image stay together."""
-    images = rows_named(ImageSet.objects.filter(name=image_set), "name", [image_set], f"{key}.image_set")[0]
+    of an image stay together. `source`: of the stereotypes, if the file names one."""
+    images = rows_named(
+        ImageSet.objects.filter(name=task.image_set), "name", [task.image_set], f"{key}.image_set"
+    )[0]
     groups = _groups(images, key=key)
     notes: list[str] = []
     if isinstance(pages, PageDraw):
-        shown = _draw(pages, groups=groups, rule=rule, seed=seed, key=f"{key}.attributes", notes=notes)
+        shown = _draw(
+            task, pages, file=file, source=source, groups=groups, key=f"{key}.attributes", notes=notes
+        )
     else:
-        shown = {each.group: GroupDraw(each.stereotypical, each.random) for each in pages}
+        shown = pages
         _check_groups(shown, groups=groups, key=f"{key}.shown")
     chosen = {group.pk: (group, shown[name]) for name, group in groups.items() if name in shown}
     require_regions(
-        strata,
+        task.strata,
         regions={group.name: group.region for group, _ in chosen.values()},
         key=key,
         groups=f"{key}.attributes.groups",
     )
     rows = sorted(
-        (chosen[group][0].key, index, group, pk)
+        (_name(chosen[group][0]), index, group, pk)
         for pk, group, index in Image.objects.filter(image_set=images, group__in=chosen)
         .order_by()
         .values_list("pk", "group", "index")
     )
-    random.Random(seed).shuffle(rows)  # noqa: S311 - an order to be repeated
+    random.Random(task.seed).shuffle(rows)  # noqa: S311 - an order to be repeated
 
     def units() -> Iterator[PlannedUnit]:
         for name, index, group, image in rows:
             image_group, drawn = chosen[group]
-            unit_strata = resolve_strata(strata, region=image_group.region)
+            unit_strata = resolve_strata(task.strata, region=image_group.region)
             page_texts = draws.split_into_pages(
-                seed=seed, image=f"{name}/{index}", drawn=drawn, page_size=page_size
+                seed=task.seed, image=f"{name}/{index}", drawn=drawn, page_size=task.page_size
             )
             for number, texts in enumerate(page_texts, 1):
                 yield PlannedUnit(
@@ -110,16 +87,14 @@ def page_options(texts: Sequence[str], *, stereotypical: Sequence[str]) -> tuple
     )
 
 
-def _groups(images: ImageSet, *, key: str) -> dict[str, Group]:
-    rows = (
-        Image.objects.filter(image_set=images)
-        .order_by()
-        .values_list("group", "group__axis", "group__name", "group__region")
-        .distinct()
-    )
-    groups: dict[str, Group] = {}
-    for row in sorted(rows):
-        group = Group(*row)
+def _name(group: IdentityGroup) -> str:
+    """Names the group in every database, unlike its primary key."""
+    return f"{group.axis}/{group.name}"
+
+
+def _groups(images: ImageSet, *, key: str) -> dict[str, IdentityGroup]:
+    groups: dict[str, IdentityGroup] = {}
+    for group in IdentityGroup.objects.filter(images__image_set=images).distinct():
         if group.name in groups:
             raise StudyRefused(
                 _(
@@ -139,32 +114,33 @@ def _groups(images: ImageSet, *, key: str) -> dict[str, Group]:
 
 
 def _draw(
+    task: TaskFile,
     pages: PageDraw,
     *,
-    groups: Mapping[str, Group],
-    rule: StereotypeRule,
-    seed: int,
+    file: StudyFile,
+    source: Source | None,
+    groups: Mapping[str, IdentityGroup],
     key: str,
     notes: list[str],
 ) -> dict[str, GroupDraw]:
     _check_groups(pages.groups, groups=groups, key=f"{key}.groups")
-    if rule.source is None:
+    if source is None:
         raise StudyRefused(
             f"stereotypes are drawn from a source. Set {_SOURCE_KEY}.",
             key=key,
             page_message=_("Stereotypes are drawn from a resource. Fill in %(rule)s."),
             rule=KeyPath(_SOURCE_KEY),
         )
-    visual = _visual_attributes(pages.visual, source=rule.source, key=f"{key}.visual")
-    known = draws.associations_by_group(source=rule.source, pool=rule.pool, threshold=rule.threshold)
-    nothing = draws.GroupAssociations(stereotypes=frozenset(), associated=frozenset())
+    visual = _visual_attributes(pages.visual, source=source, key=f"{key}.visual")
+    known = draws.associations_by_group(
+        source=source, pool=file.stereotype_pool, threshold=file.stereotype_threshold
+    )
     drawn: dict[str, GroupDraw] = {}
     for name in sorted(pages.groups or groups):
-        group = groups[name]
-        associations = known.get(group.pk, nothing)
+        associations = known.get(groups[name].pk, draws.GroupAssociations())
         drawn[name] = draws.draw(
-            seed=seed,
-            group=group.key,
+            seed=task.seed,
+            group=_name(groups[name]),
             stereotypical=associations.stereotypes,
             visual=visual,
             associated=associations.associated,
@@ -173,18 +149,23 @@ def _draw(
     if not shown:
         raise StudyRefused(
             f"no group of the image set has a visual stereotype in '%(source)s' with at least %(votes)s "
-            f"votes of the {Pool(rule.pool).label} annotators. Lower %(threshold)s, or use another source.",
+            f"votes of the {Pool(file.stereotype_pool).label} annotators. Lower %(threshold)s, or use "
+            "another source.",
             key=key,
             page_message=_(
                 "No group of the image set has a visual stereotype in '%(source)s' with at least %(votes)s "
                 "votes. Lower %(threshold)s, or choose another resource in %(rule)s."
             ),
-            source=rule.source.name,
-            votes=rule.threshold,
+            source=source.name,
+            votes=file.stereotype_threshold,
             threshold=KeyPath("stereotypes.threshold"),
             rule=KeyPath(_SOURCE_KEY),
         )
-    lacking = draws.describe_shortfalls(shown)
+    lacking = [
+        f"'{name}' ({len(each.stereotypical)} needed, {len(each.random)} available)"
+        for name, each in shown.items()
+        if each.shortfall > 0
+    ]
     if lacking and not pages.allow_fewer:
         raise StudyRefused(
             "too few visual attributes that are not associated with the group to draw as many random ones as "
@@ -231,9 +212,7 @@ def _visual_attributes(visual: str | tuple[str, ...] | None, *, source: Source, 
     return attributes
 
 
-def _check_groups(
-    names: Sequence[str] | Mapping[str, GroupDraw], *, groups: Mapping[str, Group], key: str
-) -> None:
+def _check_groups(names: Iterable[str], *, groups: Mapping[str, IdentityGroup], key: str) -> None:
     for name in names:
         if name not in groups:
             raise StudyRefused(

@@ -1,42 +1,16 @@
 """Drawing the attributes shown with each image: S(id) and R(id), shuffled and split into pages (PROTOCOL §5).
-
-`draw` and `split_into_pages` are pure: the same seed and inputs give the same draw on every machine and
-database. Each group and each image has its own generator, seeded with the task's seed and the name of the
-group or image, so that adding a group does not change the draws of the others.
-"""
-
-from __future__ import annotations
+Each group and image has its own generator, so adding a group does not change the draws of the others."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from django.db.models import Count, Q, Sum
 
 from annotation.core import scales
-from annotation.models import (
-    Association,
-    Attribute,
-    Judgement,
-    Pool,
-    Purpose,
-    Source,
-    Study,
-    TaskKind,
-)
-
-
-@dataclass(frozen=True)
-class GroupDraw:
-    """The attributes shown with every image of one group, sorted by text."""
-
-    stereotypical: tuple[str, ...]
-    random: tuple[str, ...]
-
-    @property
-    def shortfall(self) -> int:
-        """Number of random attributes missing to match the stereotypical ones."""
-        return len(self.stereotypical) - len(self.random)
+from annotation.models import Association, Attribute, Judgement, Pool, Purpose, Source, Study, TaskKind
+from annotation.studies.study_file.stimuli import GroupDraw
 
 
 @dataclass(frozen=True)
@@ -44,8 +18,8 @@ class GroupAssociations:
     """The attributes that a source associates with one group: those that are stereotypes by the study's rule,
     and all of them whatever the votes."""
 
-    stereotypes: frozenset[str]
-    associated: frozenset[str]
+    stereotypes: set[str] = field(default_factory=set)
+    associated: set[str] = field(default_factory=set)
 
 
 def draw(
@@ -78,19 +52,13 @@ def split_into_pages(*, seed: int, image: str, drawn: GroupDraw, page_size: int)
 def associations_by_group(*, source: Source, pool: str, threshold: int) -> dict[int, GroupAssociations]:
     """Group id -> its associations in `source`; stereotypes by the vote threshold (PROTOCOL §3)."""
     votes = "in_stereotypical" if pool == Pool.IN_REGION else "out_stereotypical"
-    stereotypes: dict[int, set[str]] = {}
-    associated: dict[int, set[str]] = {}
+    found: defaultdict[int, GroupAssociations] = defaultdict(GroupAssociations)
     rows = Association.objects.filter(source=source).values_list("group", "attribute__text", votes)
     for group, text, count in rows.iterator(chunk_size=10_000):
-        associated.setdefault(group, set()).add(text)
+        found[group].associated.add(text)
         if count is not None and count >= threshold:
-            stereotypes.setdefault(group, set()).add(text)
-    return {
-        group: GroupAssociations(
-            stereotypes=frozenset(stereotypes.get(group, ())), associated=frozenset(texts)
-        )
-        for group, texts in associated.items()
-    }
+            found[group].stereotypes.add(text)
+    return dict(found)
 
 
 def visual_attributes(*, study: Study) -> set[str]:
@@ -131,12 +99,3 @@ def source_attributes(*, source: Source) -> set[str]:
     return set(
         Attribute.objects.filter(associations__source=source).order_by().values_list("text", flat=True)
     )
-
-
-def describe_shortfalls(drawn: Mapping[str, GroupDraw]) -> Sequence[str]:
-    """A text for each group with fewer random attributes than stereotypical ones."""
-    return [
-        f"'{group}' ({each.shortfall + len(each.random)} needed, {len(each.random)} available)"
-        for group, each in sorted(drawn.items())
-        if each.shortfall > 0
-    ]

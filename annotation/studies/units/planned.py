@@ -1,7 +1,5 @@
 """The plan of the units of a task, before any row is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar

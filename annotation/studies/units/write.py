@@ -1,8 +1,6 @@
 """Writing the rows of planned units, options and slots, batch by batch (DESIGN §3, §4)."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from django.db import transaction
@@ -17,12 +15,9 @@ BATCH = 2000
 
 
 def create_units(
-    *,
-    task: Task,
-    planned: Iterable[PlannedUnit],
-    progress: Callable[[int], None] = lambda made: None,
-) -> int:
-    """Create the units of `task` with their options and slots, in order; returns the number of units.
+    *, task: Task, planned: Iterable[PlannedUnit], progress: Callable[[int], None] = lambda made: None
+) -> None:
+    """Create the units of `task` with their options and slots, in order.
 
     Slots are queued unit by unit after the study's existing slots, so that units are completed one after the
     other. `progress` is called with the number of units of each batch. New attributes are added. The distinct
@@ -32,7 +27,8 @@ def create_units(
         position = 0
         queue = Slot.objects.filter(study=task.study_id).aggregate(last=Max("queue"))["last"] or 0
         slot_strata: set[str] = set()
-        for batch in _batches(planned):
+        left = iter(planned)
+        while batch := list(islice(left, BATCH)):
             ids = _attribute_ids(batch)
             units = Unit.objects.bulk_create(
                 Unit(
@@ -59,9 +55,14 @@ def create_units(
                 for unit, each in zip(units, batch, strict=True)
                 for place, option in enumerate(each.options, 1)
             )
+            places = (
+                (unit, index, stratum)
+                for unit, each in zip(units, batch, strict=True)
+                for index, stratum in enumerate(each.strata)
+            )
             slots = [
                 Slot(study_id=task.study_id, unit=unit, index=index, stratum=stratum, queue=queue + number)
-                for number, (unit, index, stratum) in enumerate(_slot_strata(units, batch), 1)
+                for number, (unit, index, stratum) in enumerate(places, 1)
             ]
             Slot.objects.bulk_create(slots)
             slot_strata.update(slot.stratum for slot in slots)
@@ -71,7 +72,6 @@ def create_units(
         task.slot_strata = sorted(slot_strata)
         task.save(update_fields=["slot_strata"])
         analyze_tables(Attribute, Unit, Option, Slot, rows=queue)
-    return position
 
 
 def delete_units(*, task: Task) -> None:
@@ -80,18 +80,6 @@ def delete_units(*, task: Task) -> None:
     last = units.aggregate(last=Max("position"))["last"] or 0
     for start in range(0, last, BATCH):
         units.filter(position__gt=start, position__lte=start + BATCH).delete()
-
-
-def _batches(planned: Iterable[PlannedUnit]) -> Iterator[list[PlannedUnit]]:
-    left = iter(planned)
-    while batch := list(islice(left, BATCH)):
-        yield batch
-
-
-def _slot_strata(units: Sequence[Unit], batch: Sequence[PlannedUnit]) -> Iterator[tuple[Unit, int, str]]:
-    for unit, each in zip(units, batch, strict=True):
-        for index, stratum in enumerate(each.strata):
-            yield unit, index, stratum
 
 
 def _attribute_ids(batch: Sequence[PlannedUnit]) -> dict[str, int]:

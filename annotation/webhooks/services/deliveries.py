@@ -5,8 +5,6 @@ transaction, and stores the result if it still has the claim. If it is killed in
 again after the lease, under the same key: a receiver gets each message at least once, in no fixed order.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -24,17 +22,12 @@ from django.utils.translation import gettext as _
 
 from annotation.models import AuditEvent, Delivery, DeliveryState, Webhook
 from annotation.webhooks import safe_requests
+from annotation.webhooks.queries import WAITING
 from annotation.webhooks.services.subscriptions import WebhookRefused, request_rules
 
 logger = logging.getLogger(__name__)
 
-BACKOFF = (
-    timedelta(minutes=1),
-    timedelta(minutes=5),
-    timedelta(minutes=30),
-    timedelta(hours=2),
-    timedelta(hours=12),
-)
+BACKOFF = [timedelta(minutes=minutes) for minutes in (1, 5, 30, 2 * 60, 12 * 60)]
 """The pause after each failed attempt; there is one attempt more than pauses."""
 MAX_ATTEMPTS = len(BACKOFF) + 1
 LEASE = timedelta(minutes=2)
@@ -85,16 +78,14 @@ def due(now: datetime) -> QuerySet[Delivery]:
     ).order_by("created_at", "pk")
 
 
-def deliver_pending(
-    *, limit: int = 20, seconds: float = 5.0, now: datetime | None = None, post: Post = send
-) -> int:
-    """Send up to `limit` messages, for about `seconds`; returns how many were attempted.
+def deliver_pending(*, now: datetime | None = None, post: Post = send) -> int:
+    """Send up to 20 messages, for about five seconds; returns how many were attempted.
 
     Any number of processes may do so at the same time.
     """
     attempted = 0
-    until = time.monotonic() + seconds
-    while attempted < limit and time.monotonic() < until:
+    until = time.monotonic() + 5
+    while attempted < 20 and time.monotonic() < until:
         moment = now or timezone.now()
         delivery = _claim_next(moment)
         if delivery is None:
@@ -104,7 +95,7 @@ def deliver_pending(
     return attempted
 
 
-def redeliver(*, delivery: Delivery, now: datetime | None = None) -> None:
+def redeliver(*, delivery: Delivery) -> None:
     """Queue a message again, under its old key and with all attempts.
 
     Raises WebhookRefused while its webhook is disabled, or if the message is about to be sent anyway.
@@ -139,14 +130,13 @@ def _claim_next(now: datetime) -> Delivery | None:
     """Claim one message for the length of a lease; None if there is nothing to do. The attempt is counted
     before it begins, so that a message that kills its sender fails in the end."""
     while True:
-        first = due(now).values_list("pk", "attempts", "claim").first()
+        first = due(now).first()
         if first is None:
             return None
-        pk, attempts, claim = first
-        unchanged = Delivery.objects.filter(pk=pk, attempts=attempts, claim=claim).exclude(
-            state__in=[DeliveryState.DONE, DeliveryState.FAILED]
+        unchanged = Delivery.objects.filter(
+            pk=first.pk, attempts=first.attempts, claim=first.claim, state__in=WAITING
         )
-        if attempts >= MAX_ATTEMPTS:  # the worker of the last attempt was killed
+        if first.attempts >= MAX_ATTEMPTS:  # the worker of the last attempt was killed
             unchanged.update(
                 state=DeliveryState.FAILED,
                 claim=None,
@@ -163,7 +153,7 @@ def _claim_next(now: datetime) -> Delivery | None:
             not_before=None,
         )
         if claimed:
-            return Delivery.objects.select_related("webhook__study").get(pk=pk)
+            return Delivery.objects.select_related("webhook__study").get(pk=first.pk)
 
 
 def _attempt(delivery: Delivery, *, now: datetime, post: Post) -> None:
@@ -180,68 +170,57 @@ def _attempt(delivery: Delivery, *, now: datetime, post: Post) -> None:
     status: int | None = None
     try:
         status = post(delivery.webhook.url, content, headers)
-        error = "" if 200 <= status < 300 else _status_error(status)
+        error = "" if 200 <= status < 300 else f"The response was {status}."
+        if 300 <= status < 400:
+            error = f"The response was {status}, a redirect. Redirects are not followed: use the target URL."
     except (safe_requests.AddressRefused, safe_requests.NotDelivered) as failed:
         error = str(failed)
     except Exception as failed:  # one message must not hold up the others
         logger.exception("message %s failed", delivery.key)
         error = f"{type(failed).__name__}: {failed}"
-    if error:
-        _failed(delivery, status=status, error=error, now=now)
+    _store_result(delivery, status=status, error=error, now=now)
+
+
+def _store_result(delivery: Delivery, *, status: int | None, error: str, now: datetime) -> None:
+    """Store the result if the message still has this worker's claim, and what it says of the receiver."""
+    if not error:
+        state = DeliveryState.DONE
+    elif delivery.attempts >= MAX_ATTEMPTS:
+        state = DeliveryState.FAILED
     else:
-        _done(delivery, status=status, now=now)
-
-
-def _status_error(status: int) -> str:
-    if 300 <= status < 400:
-        return f"The response was {status}, a redirect. Redirects are not followed: use the target URL."
-    return f"The response was {status}."
-
-
-def _still_claimed(delivery: Delivery) -> QuerySet[Delivery]:
-    """The message, if it still has this worker's claim."""
-    return Delivery.objects.filter(pk=delivery.pk, claim=delivery.claim, state=DeliveryState.CLAIMED)
-
-
-def _done(delivery: Delivery, *, status: int | None, now: datetime) -> None:
+        state = DeliveryState.PENDING
+    again = state == DeliveryState.PENDING
     with transaction.atomic():
-        _still_claimed(delivery).update(
-            state=DeliveryState.DONE,
+        claimed = Delivery.objects.filter(pk=delivery.pk, claim=delivery.claim, state=DeliveryState.CLAIMED)
+        stored = claimed.update(
+            state=state,
             claim=None,
             lease_expires_at=None,
-            status=status,
-            error="",
-            finished_at=now,
-        )
-        Webhook.objects.filter(
-            Q(failing_since__isnull=False) | Q(rests_until__isnull=False), pk=delivery.webhook_id
-        ).update(failing_since=None, rests_until=None)
-
-
-def _failed(delivery: Delivery, *, status: int | None, error: str, now: datetime) -> None:
-    last = delivery.attempts >= MAX_ATTEMPTS
-    with transaction.atomic():
-        updated = _still_claimed(delivery).update(
-            state=DeliveryState.FAILED if last else DeliveryState.PENDING,
-            claim=None,
-            lease_expires_at=None,
-            not_before=None if last else now + BACKOFF[delivery.attempts - 1],
+            not_before=now + BACKOFF[delivery.attempts - 1] if again else None,
             status=status,
             error=error[:500],
-            finished_at=now if last else None,
+            finished_at=None if again else now,
         )
-        if not updated:
-            return
-        webhook = Webhook.objects.select_for_update(no_key=True).get(pk=delivery.webhook_id)
-        webhook.failing_since = webhook.failing_since or now
-        webhook.rests_until = now + _PAUSE_AFTER_FAILURE
-        if webhook.disabled_at is None and now - webhook.failing_since >= GIVE_UP_AFTER:
-            webhook.disabled_at = now
-            webhook.disabled_why = (
-                f"Nothing arrived since {webhook.failing_since:%Y-%m-%d %H:%M} UTC. Last error: {error[:300]}"
-            )
-            AuditEvent.objects.create(
-                what="webhook given up", study_id=webhook.study_id, details={"webhook": webhook.pk}
-            )
-            transaction.on_commit(partial(logger.warning, "webhook %s was disabled: it failed", webhook.pk))
-        webhook.save(update_fields=["failing_since", "rests_until", "disabled_at", "disabled_why"])
+        if not error:
+            Webhook.objects.filter(
+                Q(failing_since__isnull=False) | Q(rests_until__isnull=False), pk=delivery.webhook_id
+            ).update(failing_since=None, rests_until=None)
+        elif stored:
+            _note_failure(delivery.webhook_id, error=error, now=now)
+
+
+def _note_failure(pk: int, *, error: str, now: datetime) -> None:
+    """Let the receiver rest; disable a webhook that has failed for too long."""
+    webhook = Webhook.objects.select_for_update(no_key=True).get(pk=pk)
+    webhook.failing_since = webhook.failing_since or now
+    webhook.rests_until = now + _PAUSE_AFTER_FAILURE
+    if webhook.disabled_at is None and now - webhook.failing_since >= GIVE_UP_AFTER:
+        webhook.disabled_at = now
+        webhook.disabled_why = (
+            f"Nothing arrived since {webhook.failing_since:%Y-%m-%d %H:%M} UTC. Last error: {error[:300]}"
+        )
+        AuditEvent.objects.create(
+            what="webhook given up", study_id=webhook.study_id, details={"webhook": webhook.pk}
+        )
+        transaction.on_commit(partial(logger.warning, "webhook %s was disabled: it failed", webhook.pk))
+    webhook.save(update_fields=["failing_since", "rests_until", "disabled_at", "disabled_why"])

@@ -4,8 +4,6 @@ Each webhook has a cursor, the id of the last response it covers. The cursor sto
 which no new response can appear (core/committed_ids.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,8 +12,9 @@ from django.db.models import Exists, Max, OuterRef, Q
 
 from annotation.core.committed_ids import TIMEOUT_SECONDS, highest_safe_id
 from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
-from annotation.models import Delivery, DeliveryState, Purpose, Response, Slot, SlotState, Unit, Webhook
-from annotation.webhooks.services.subscriptions import newest_response_id
+from annotation.models import Delivery, Purpose, Response, Slot, SlotState, Unit, Webhook
+from annotation.webhooks.queries import WAITING
+from annotation.webhooks.services.subscriptions import newest_response_id, wants_responses
 
 MESSAGE_SIZE = 100
 """Responses, or units, in one message."""
@@ -30,11 +29,8 @@ def queue_messages(*, timeout: float = TIMEOUT_SECONDS) -> int:
 
     Every response is sent exactly once, however many processes call this at the same time.
     """
-    subscribed = [
-        webhook
-        for webhook in Webhook.objects.filter(disabled_at__isnull=True).order_by("pk")
-        if {RESPONSE_CREATED, FULLY_ANNOTATED} & set(webhook.events)
-    ]
+    enabled = Webhook.objects.filter(disabled_at__isnull=True).order_by("pk")
+    subscribed = [webhook for webhook in enabled if wants_responses(webhook)]
     newest = newest_response_id() if subscribed else 0
     behind = [webhook for webhook in subscribed if webhook.seen_response < newest]
     if not behind:
@@ -47,9 +43,7 @@ def queue_messages(*, timeout: float = TIMEOUT_SECONDS) -> int:
 
 def _queue_for(webhook: Webhook, reached: int) -> int:
     """Queue messages about the next responses, up to the id `reached`, for one webhook."""
-    waiting = Delivery.objects.filter(
-        webhook=webhook, state__in=[DeliveryState.PENDING, DeliveryState.CLAIMED]
-    )
+    waiting = Delivery.objects.filter(webhook=webhook, state__in=WAITING)
     if reached <= webhook.seen_response or waiting.count() >= _MAX_WAITING:
         return 0
     since = Response.objects.filter(
@@ -62,12 +56,23 @@ def _queue_for(webhook: Webhook, reached: int) -> int:
     if not responses and reached - webhook.seen_response < _MAX_LAG:
         return 0
     last = responses[-1].pk if len(responses) == MESSAGE_SIZE else reached
-    messages: list[tuple[str, dict[str, Any]]] = []
-    rows = [_response_data(response) for response in responses if response.withdrawn_at is None]
+    messages: list[Delivery] = []
+    rows = [
+        {
+            "id": response.pk,
+            "task": response.unit.task_id,
+            "unit": response.unit_id,
+            "revision": response.revision,
+            "surplus": response.slot_id is None,
+            "submitted_at": response.submitted_at.isoformat() if response.submitted_at else None,
+        }
+        for response in responses
+        if response.withdrawn_at is None
+    ]
     if RESPONSE_CREATED in webhook.events and rows:
-        messages.append((RESPONSE_CREATED, {"responses": rows}))
+        messages.append(Delivery(webhook=webhook, event=RESPONSE_CREATED, payload={"responses": rows}))
     if FULLY_ANNOTATED in webhook.events and (units := _fully_annotated(responses)):
-        messages.append((FULLY_ANNOTATED, {"units": units}))
+        messages.append(Delivery(webhook=webhook, event=FULLY_ANNOTATED, payload={"units": units}))
     with transaction.atomic():
         # If two processes read the same responses, only the one that moves the cursor queues them
         moved = Webhook.objects.filter(
@@ -75,21 +80,8 @@ def _queue_for(webhook: Webhook, reached: int) -> int:
         ).update(seen_response=last)
         if not moved:
             return 0
-        Delivery.objects.bulk_create(
-            Delivery(webhook=webhook, event=event, payload=data) for event, data in messages
-        )
+        Delivery.objects.bulk_create(messages)
     return len(messages)
-
-
-def _response_data(response: Response) -> dict[str, Any]:
-    return {
-        "id": response.pk,
-        "task": response.unit.task_id,
-        "unit": response.unit_id,
-        "revision": response.revision,
-        "surplus": response.slot_id is None,
-        "submitted_at": response.submitted_at.isoformat() if response.submitted_at else None,
-    }
 
 
 def _fully_annotated(responses: Iterable[Response]) -> list[dict[str, Any]]:

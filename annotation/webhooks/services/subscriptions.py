@@ -1,18 +1,13 @@
-"""Webhook subscriptions (docs/webhooks.md).
-
-Events are announced in annotation/events.py; new responses are found in webhooks/services/events.py.
-"""
-
-from __future__ import annotations
+"""Webhook subscriptions (docs/webhooks.md)."""
 
 import logging
 import secrets
 from collections.abc import Collection
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -20,9 +15,6 @@ from django.utils.translation import gettext as _
 from annotation.events import EVENTS, FULLY_ANNOTATED, PING, RESPONSE_CREATED
 from annotation.models import AuditEvent, Delivery, Response, Study, Webhook
 from annotation.webhooks import safe_requests
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 logger = logging.getLogger(__name__)
 MAX_WEBHOOKS = 10
@@ -79,55 +71,40 @@ def change_events(*, webhook: Webhook, events: Collection[str], by: User) -> Non
     """Send these events to `webhook` and no others. Raises WebhookRefused."""
     chosen = _chosen(events)
     with transaction.atomic():
-        locked = _locked(webhook)
+        locked = Webhook.objects.select_for_update(no_key=True).get(pk=webhook.pk)
         if locked.events == chosen:
             return
-        had_responses = _wants_responses(locked)
-        locked.events = webhook.events = chosen
-        if not had_responses:
+        if not wants_responses(locked):
             # Responses from before the subscription are not sent
             locked.seen_response = newest_response_id()
+        locked.events = webhook.events = chosen
         locked.save(update_fields=["events", "seen_response"])
         _record("webhook changed", locked, by=by, events=chosen)
 
 
 def rotate_secret(*, webhook: Webhook, by: User) -> str:
     """Give `webhook` a new secret and return it. The old one is invalid at once."""
-    secret = _new_secret()
+    webhook.secret = _new_secret()
     with transaction.atomic():
-        locked = _locked(webhook)
-        locked.secret = webhook.secret = secret
-        locked.save(update_fields=["secret"])
-        _record("webhook secret changed", locked, by=by)
-    return secret
+        webhook.save(update_fields=["secret"])
+        _record("webhook secret changed", webhook, by=by)
+    return webhook.secret
 
 
-def disable(*, webhook: Webhook, by: User, now: datetime | None = None) -> bool:
-    """Stop sending to `webhook`; False if it was disabled before. Pending messages are kept."""
+def switch(*, webhook: Webhook, on: bool, by: User) -> bool:
+    """Enable or disable `webhook`; False if it was so already.
+
+    Pending messages are kept while it is disabled. Once enabled, they and events from now on are sent.
+    """
+    changes: dict[str, Any] = {"disabled_at": None if on else timezone.now(), "disabled_why": ""}
+    if on:
+        changes |= {"failing_since": None, "rests_until": None, "seen_response": newest_response_id()}
     with transaction.atomic():
-        updated = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=True).update(
-            disabled_at=now or timezone.now(), disabled_why=""
-        )
-        if updated:
-            _record("webhook disabled", webhook, by=by)
+        changed = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=not on).update(**changes)
+        if changed:
+            _record("webhook enabled" if on else "webhook disabled", webhook, by=by)
     webhook.refresh_from_db()
-    return bool(updated)
-
-
-def enable(*, webhook: Webhook, by: User) -> bool:
-    """Send pending messages and events from now on to `webhook`; False if it was not disabled."""
-    with transaction.atomic():
-        updated = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=False).update(
-            disabled_at=None,
-            disabled_why="",
-            failing_since=None,
-            rests_until=None,
-            seen_response=newest_response_id(),
-        )
-        if updated:
-            _record("webhook enabled", webhook, by=by)
-    webhook.refresh_from_db()
-    return bool(updated)
+    return bool(changed)
 
 
 def remove(*, webhook: Webhook, by: User) -> None:
@@ -151,7 +128,7 @@ def newest_response_id() -> int:
     return Response.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
-def _wants_responses(webhook: Webhook) -> bool:
+def wants_responses(webhook: Webhook) -> bool:
     return bool({RESPONSE_CREATED, FULLY_ANNOTATED} & set(webhook.events))
 
 
@@ -169,10 +146,6 @@ def _chosen(events: Collection[str]) -> list[str]:
 
 def _new_secret() -> str:
     return f"whsec_{secrets.token_urlsafe(32)}"
-
-
-def _locked(webhook: Webhook) -> Webhook:
-    return Webhook.objects.select_for_update(no_key=True).get(pk=webhook.pk)
 
 
 def _record(what: str, webhook: Webhook, *, by: User, **details: object) -> None:

@@ -1,7 +1,5 @@
 """Process one batch: read its inputs, run the model, store the files. Threads only, no database."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import os

@@ -4,8 +4,6 @@ Every update checks that the jobs still carry the claim's key. A worker whose le
 key, and its updates change nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +15,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotation import events
+from annotation.core.heartbeat import PeriodicThread
 from annotation.models import Study
 from generation.models import Job, JobState, Run, RunState
 
@@ -77,6 +76,25 @@ def renew(claim: Claim, *, now: datetime | None = None) -> int:
         ids = _locked(claim.rows(), len(claim.jobs))
         until = (now or timezone.now()) + lease_length()
         return Job.objects.filter(pk__in=ids).update(lease_expires_at=until)
+
+
+class Heartbeat(PeriodicThread):
+    """A thread that renews claims while their jobs are being done, three times per lease."""
+
+    def __init__(self) -> None:
+        self._claims: dict[UUID, Claim] = {}
+        super().__init__(self._renew, every=lambda: lease_length().total_seconds() / 3, name="heartbeat")
+
+    def add(self, claim: Claim) -> None:
+        self._claims[claim.key] = claim
+
+    def remove(self, claim: Claim) -> None:
+        self._claims.pop(claim.key, None)
+
+    def _renew(self) -> bool:
+        for claim in list(self._claims.values()):
+            renew(claim)
+        return True
 
 
 def fail(claim: Claim, errors: Mapping[int, str], *, now: datetime | None = None) -> None:

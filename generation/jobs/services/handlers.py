@@ -1,16 +1,9 @@
-"""How each kind of run handles a batch: read the inputs, run the model, store the files, write the rows.
-
-`read` and `store` run in threads and do not use the database; `run` runs in the model's thread; `complete`
-writes all rows of a batch in one transaction, only for jobs that still carry the claim's key.
-"""
-
-from __future__ import annotations
+"""How each kind of run handles a batch: read the inputs, run the model, store the files, write the rows."""
 
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,23 +17,13 @@ from PIL import Image as PillowImage
 from annotation.core.code_version import code_version
 from annotation.images import files as image_files
 from annotation.models import Image
-from generation.backends.base import (
-    About,
-    Captioner,
-    Encoder,
-    GeneratedImage,
-    ImageRequest,
-    ScoredCaption,
-    TextToImage,
-)
+from generation.backends.base import About, GeneratedImage, ImageRequest, ScoredCaption
 from generation.core import vectors
 from generation.jobs import png
 from generation.jobs.services.claims import Claim
-from generation.jobs.services.loaded_model import Model
 from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunKind
-from generation.recipes.recipes import CaptionRecipe, Recipe
+from generation.recipes.recipes import Recipe
 
-Vector = npt.NDArray[np.float32]
 _DECODED_BYTES = 2**30  # for the images of one claim; two claims are in memory at a time
 _BYTES_A_PIXEL = 3
 
@@ -58,31 +41,59 @@ class JobResult:
     seconds: float
 
 
-class JobHandler(Protocol):
-    max_jobs: int
+class JobHandler:
+    """`read` and `store` run in threads and do not use the database; `run` runs in the model's thread;
+    `complete` writes all rows of a batch in one transaction, only for jobs that still carry the claim's key.
+    """
+
+    max_jobs = sys.maxsize
     """Jobs in one claim, at most, whatever the device holds."""
+    job_values: Mapping[str, Any] = {}
+    """What a job that is done gets besides its state."""
+
+    def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
+        self._run, self._model = run, model
+        self._recipe: Any = recipe
 
     def read(self, job: Job) -> Any:
         """The job's input for the model. Raises JobRefused, OSError."""
+        raise NotImplementedError
 
     def run(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """One output for each input, in order. Raises OutOfMemory, BackendError."""
+        raise NotImplementedError
 
     def store(self, job: Job, output: Any) -> Any:
-        """Store the output's file, if it has one; returns what `complete` needs. Raises JobRefused,
+        """Store the output's file, if it has one; returns what `create_rows` needs. Raises JobRefused,
         OSError."""
+        return output
+
+    def create_rows(self, results: Sequence[JobResult]) -> None:
+        """Write what the jobs made."""
+        raise NotImplementedError
 
     def complete(self, claim: Claim, results: Sequence[JobResult]) -> int:
         """Write the rows and mark the jobs as done; returns how many the claim still held."""
-
-
-@dataclass(frozen=True)
-class ImageOutput:
-    """An image, and the model's description when it made it. The description may change while the files of
-    this batch are being stored, if the next batch runs out of memory."""
-
-    image: GeneratedImage
-    about: About
+        now = timezone.now()
+        with transaction.atomic():
+            rows = claim.rows([one.job.pk for one in results]).select_for_update().order_by("pk")
+            held = set(rows.values_list("pk", flat=True))
+            mine = [one for one in results if one.job.pk in held]
+            self.create_rows(mine)
+            shares: dict[float, list[int]] = {}
+            for one in mine:
+                shares.setdefault(one.seconds, []).append(one.job.pk)
+            for seconds, ids in shares.items():
+                claim.rows(ids).update(
+                    state=JobState.DONE,
+                    claim=None,
+                    lease_expires_at=None,
+                    error="",
+                    seconds=seconds,
+                    finished_at=now,
+                    **self.job_values,
+                )
+        return len(mine)
 
 
 @dataclass(frozen=True)
@@ -97,68 +108,61 @@ class StoredImage:
     about: About
 
 
-class ImageHandler:
+class ImageHandler(JobHandler):
     """Images of groups. A job that already has its image makes a lost file again, byte for byte."""
 
-    max_jobs = sys.maxsize  # a prompt takes next to no memory
-
-    def __init__(self, run: Run, model: TextToImage) -> None:
-        self._run, self._model = run, model
+    def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
+        super().__init__(run, recipe, model)
         # Read here, because the threads must not use the database.
         self._code = code_version()
+        created = Image.objects.filter(
+            image_set_id=run.image_set_id, group=OuterRef("group"), index=OuterRef("index")
+        )
+        self.job_values = {"image": Subquery(created.values("pk")[:1])}
 
     def read(self, job: Job) -> ImageRequest:
         assert job.seed is not None, "a database constraint"
         return ImageRequest(job.prompt, job.seed)
 
-    def run(self, inputs: Sequence[ImageRequest]) -> Sequence[ImageOutput]:
+    def run(self, inputs: Sequence[ImageRequest]) -> Sequence[tuple[GeneratedImage, About]]:
         images = self._model.generate(inputs)
-        return [ImageOutput(image, self._model.about) for image in images]
+        # The description may change while these files are being stored, if the next batch runs out of memory.
+        return [(image, self._model.about) for image in images]
 
-    def store(self, job: Job, output: ImageOutput) -> StoredImage:
-        pixels = output.image.pixels
-        data = png.encode(pixels, self._origin(job, output.about))
+    def store(self, job: Job, output: tuple[GeneratedImage, About]) -> StoredImage:
+        image, about = output
+        data = png.encode(image.pixels, self._origin(job, about))
         if job.image is not None and job.image.sha256 and image_files.digest(data) != job.image.sha256:
             raise JobRefused(
                 "The image differs from the one that was judged, so nothing was replaced. Make it again on "
-                "the "
-                "device and with the library versions named in its history."
+                "the device and with the library versions named in its history."
             )
         name, sha256 = image_files.store(data)
-        return StoredImage(name, sha256, pixels.width, pixels.height, output.image.flagged, output.about)
+        return StoredImage(name, sha256, image.pixels.width, image.pixels.height, image.flagged, about)
 
-    def complete(self, claim: Claim, results: Sequence[JobResult]) -> int:
+    def create_rows(self, results: Sequence[JobResult]) -> None:
+        fresh = [one for one in results if one.job.image_id is None]
+        images = Image.objects.bulk_create([self._image(one.job, one.output) for one in fresh])
         now = timezone.now()
-        with transaction.atomic():
-            mine = _still_claimed(claim, results)
-            fresh = [one for one in mine if one.job.image_id is None]
-            images = Image.objects.bulk_create([self._image(one.job, one.output) for one in fresh])
-            Provenance.objects.bulk_create(
-                Provenance(
-                    image=image,
-                    run=self._run,
-                    prompt_set=one.job.prompt_set,
-                    attribute_id=one.job.attribute_id,
-                    seed=one.job.seed,
-                    recipe_hash=self._run.recipe_hash,
-                    model=one.output.about.model,
-                    revision=one.output.about.revision,
-                    libraries=dict(one.output.about.libraries),
-                    device=one.output.about.device,
-                    code_revision=self._code,
-                    flagged=one.output.flagged,
-                    seconds=one.seconds,
-                    made_at=now,
-                )
-                for one, image in zip(fresh, images, strict=True)
+        Provenance.objects.bulk_create(
+            Provenance(
+                image=image,
+                run=self._run,
+                prompt_set=one.job.prompt_set,
+                attribute_id=one.job.attribute_id,
+                seed=one.job.seed,
+                recipe_hash=self._run.recipe_hash,
+                model=one.output.about.model,
+                revision=one.output.about.revision,
+                libraries=dict(one.output.about.libraries),
+                device=one.output.about.device,
+                code_revision=self._code,
+                flagged=one.output.flagged,
+                seconds=one.seconds,
+                made_at=now,
             )
-            created = Image.objects.filter(
-                image_set_id=self._run.image_set_id, group=OuterRef("group"), index=OuterRef("index")
-            )
-            _finish(claim, fresh, now, image=Subquery(created.values("pk")[:1]))
-            again = [one for one in mine if one.job.image_id is not None]
-            _finish(claim, again, now)
-        return len(mine)
+            for one, image in zip(fresh, images, strict=True)
+        )
 
     def _image(self, job: Job, stored: StoredImage) -> Image:
         assert job.group_id is not None, "a database constraint"
@@ -173,37 +177,32 @@ class ImageHandler:
             sha256=stored.sha256,
         )
 
-    def _origin(self, job: Job, made_by: About) -> png.Origin:
+    def _origin(self, job: Job, about: About) -> png.Origin:
         """How the image was made; for a lost file, how it was made the first time."""
-        about: Mapping[str, Any] = {
-            "model": made_by.model,
-            "revision": made_by.revision,
-            "libraries": made_by.libraries,
-            "device": made_by.device,
-            "code": self._code,
-        }
-        first: Provenance | None = getattr(job.image, "provenance", None)
-        if first is not None:
-            about = {
-                "model": first.model,
-                "revision": first.revision,
-                "libraries": first.libraries,
-                "device": first.device,
-                "code": first.code_revision,
-            }
         assert job.seed is not None, "a database constraint"
-        return png.Origin(prompt=job.prompt, seed=job.seed, recipe=self._run.recipe_hash, **about)
+        first: Provenance | None = getattr(job.image, "provenance", None)
+        made_by = first or about
+        return png.Origin(
+            prompt=job.prompt,
+            seed=job.seed,
+            recipe=self._run.recipe_hash,
+            model=made_by.model,
+            revision=made_by.revision,
+            libraries=made_by.libraries,
+            device=made_by.device,
+            code=first.code_revision if first else self._code,
+        )
 
 
-class _ImageReader:
+class _ImageReader(JobHandler):
     """Shared by captions and embeddings: both read an existing image.
 
     A GPU may take 1,024 small images at once, but the machine holds two claims of images in memory at their
     full size, which may be fifty megabytes each.
     """
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
+        super().__init__(run, recipe, model)
         pixels = Cast("width", BigIntegerField()) * F("height")
         largest = Image.objects.filter(jobs__run=run).aggregate(pixels=Max(pixels))
         self.max_jobs = max(1, _DECODED_BYTES // (_BYTES_A_PIXEL * (largest["pixels"] or 1)))
@@ -227,83 +226,41 @@ class _ImageReader:
 
 
 class CaptionHandler(_ImageReader):
-    def __init__(self, run: Run, model: Captioner, recipe: CaptionRecipe) -> None:
-        super().__init__(run)
-        self._model, self._recipe = model, recipe
-
     def run(self, inputs: Sequence[PillowImage.Image]) -> Sequence[list[ScoredCaption]]:
-        return self._model.caption(inputs, count=self._recipe.count, seed=self._recipe.seed)
+        captions: list[list[ScoredCaption]] = self._model.caption(
+            inputs, count=self._recipe.count, seed=self._recipe.seed
+        )
+        return captions
 
-    def store(self, job: Job, output: list[ScoredCaption]) -> list[ScoredCaption]:
-        return output
-
-    def complete(self, claim: Claim, results: Sequence[JobResult]) -> int:
-        with transaction.atomic():
-            mine = _still_claimed(claim, results)
-            _delete_previous(Caption.objects.filter(run=self._run), mine)
-            Caption.objects.bulk_create(
-                Caption(
-                    run=self._run, image_id=_image_id(one), rank=rank, text=caption.text, score=caption.score
-                )
-                for one in mine
-                for rank, caption in enumerate(one.output, start=1)
-            )
-            _finish(claim, mine, timezone.now())
-        return len(mine)
+    def create_rows(self, results: Sequence[JobResult]) -> None:
+        _delete_previous(Caption.objects.filter(run=self._run), results)
+        Caption.objects.bulk_create(
+            Caption(run=self._run, image_id=_image_id(one), rank=rank, text=caption.text, score=caption.score)
+            for one in results
+            for rank, caption in enumerate(one.output, start=1)
+        )
 
 
 class EmbeddingHandler(_ImageReader):
-    def __init__(self, run: Run, model: Encoder) -> None:
-        super().__init__(run)
-        self._model = model
-
-    def run(self, inputs: Sequence[PillowImage.Image]) -> Sequence[Vector]:
+    def run(self, inputs: Sequence[PillowImage.Image]) -> Sequence[npt.NDArray[np.float32]]:
         return list(self._model.encode_images(inputs))
 
-    def store(self, job: Job, output: Vector) -> bytes:
+    def store(self, job: Job, output: npt.NDArray[np.float32]) -> bytes:
         return vectors.pack(output)
 
-    def complete(self, claim: Claim, results: Sequence[JobResult]) -> int:
-        with transaction.atomic():
-            mine = _still_claimed(claim, results)
-            _delete_previous(Embedding.objects.filter(run=self._run), mine)
-            Embedding.objects.bulk_create(
-                Embedding(run=self._run, image_id=_image_id(one), dim=self._model.dim, vector=one.output)
-                for one in mine
-            )
-            _finish(claim, mine, timezone.now())
-        return len(mine)
-
-
-def handler_for(run: Run, recipe: Recipe, model: Model) -> JobHandler:
-    if run.kind == RunKind.IMAGES:
-        return ImageHandler(run, cast(TextToImage, model))
-    if run.kind == RunKind.CAPTIONS:
-        return CaptionHandler(run, cast(Captioner, model), cast(CaptionRecipe, recipe))
-    return EmbeddingHandler(run, cast(Encoder, model))
-
-
-def _still_claimed(claim: Claim, results: Sequence[JobResult]) -> list[JobResult]:
-    """Lock the jobs that the claim still holds, and return their results."""
-    rows = claim.rows([one.job.pk for one in results]).select_for_update().order_by("pk")
-    ids = set(rows.values_list("pk", flat=True))
-    return [one for one in results if one.job.pk in ids]
-
-
-def _finish(claim: Claim, results: Sequence[JobResult], now: datetime, **values: Any) -> None:
-    shares: dict[float, list[int]] = {}
-    for one in results:
-        shares.setdefault(one.seconds, []).append(one.job.pk)
-    for seconds, ids in shares.items():
-        claim.rows(ids).update(
-            state=JobState.DONE,
-            claim=None,
-            lease_expires_at=None,
-            error="",
-            seconds=seconds,
-            finished_at=now,
-            **values,
+    def create_rows(self, results: Sequence[JobResult]) -> None:
+        _delete_previous(Embedding.objects.filter(run=self._run), results)
+        Embedding.objects.bulk_create(
+            Embedding(run=self._run, image_id=_image_id(one), dim=self._model.dim, vector=one.output)
+            for one in results
         )
+
+
+HANDLERS: dict[str, type[JobHandler]] = {
+    RunKind.IMAGES: ImageHandler,
+    RunKind.CAPTIONS: CaptionHandler,
+    RunKind.EMBEDDINGS: EmbeddingHandler,
+}
 
 
 def _delete_previous(rows: QuerySet[Any], results: Sequence[JobResult]) -> None:

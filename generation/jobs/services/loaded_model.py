@@ -1,7 +1,5 @@
 """The one model that a process keeps loaded, and the one thread that runs it."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,11 +1,8 @@
 """Record which models made a run's results, and make sure that the weights stay the same.
 
-Each image has its own Provenance; for captions and embeddings only the run records it. Weights can change
-during a run: a folder is overwritten, or a branch on the hub moves while some machines have the old commit in
-their cache. Unnoticed, one image set would mix two models.
+Weights can change during a run: a folder is overwritten, or a branch on the hub moves. Unnoticed, one image
+set would mix two models.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Mapping
@@ -30,13 +27,13 @@ def pin_revision(run: Run, recipe: Recipe) -> Recipe:
 
     All workers then load the same weights, whatever the newest commit on the hub is.
     """
-    first = _first_version(run)
-    revision = str(first["revision"]) if first is not None else ""
     if not isinstance(recipe, ImageRecipe | CaptionRecipe) or recipe.revision:
         return recipe
-    if not _COMMIT.fullmatch(revision) or recipe.model.startswith(_WITHOUT_REVISIONS):
+    first = _first_version(run)
+    if first is None or recipe.model.startswith(_WITHOUT_REVISIONS):
         return recipe
-    return replace(recipe, revision=revision)
+    commit = str(first["revision"])
+    return replace(recipe, revision=commit) if _COMMIT.fullmatch(commit) else recipe
 
 
 def record(run: Run, about: About) -> None:
@@ -60,12 +57,9 @@ def record(run: Run, about: About) -> None:
         if first is not None and first["revision"] != about.revision:
             raise BackendError(
                 f"The weights of '{about.model}' are {about.revision} here, but the existing results were "
-                "made "
-                f"with {first['revision']}, and one set must come from one model. Put those weights back on "
-                "this "
-                "machine, or plan a new run for the other weights: images into another image set, captions "
-                "and "
-                "embeddings with another model name, folder or revision."
+                f"made with {first['revision']}, and one set must come from one model. Put those weights "
+                "back on this machine, or plan a new run for the other weights: images into another image "
+                "set, captions and embeddings with another model name, folder or revision."
             )
         if not _is_recorded(locked, version):
             locked.made_with.append({**version, "since": timezone.now().isoformat(timespec="seconds")})

@@ -1,11 +1,9 @@
 """The worker's loop: claim, run, store, complete, while the next batch is on the device.
 
-The calling thread does all database work except renewing leases (heartbeat.py). A worker that is killed
+The calling thread does all database work except renewing leases (claims.Heartbeat). A worker that is killed
 leaves claimed jobs, which others claim when the lease expires, and at worst a file without a row: the job
 that is done again writes the same bytes to the same name.
 """
-
-from __future__ import annotations
 
 import logging
 import os
@@ -23,10 +21,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from generation.backends.base import BackendError
-from generation.jobs.services import claims, handlers, loaded_model, model_versions
+from generation.jobs.services import claims, loaded_model, model_versions
 from generation.jobs.services.batches import Batch, BatchPipeline, Outcome
-from generation.jobs.services.handlers import JobHandler
-from generation.jobs.services.heartbeat import Heartbeat
+from generation.jobs.services.handlers import HANDLERS, JobHandler
 from generation.jobs.services.loaded_model import Model
 from generation.models import Run, RunState
 from generation.recipes import recipes
@@ -42,16 +39,12 @@ _DISK_FULL_SECONDS = 60
 _DATABASE_PAUSES = (0.5, 1, 2, 4, 8, 16, 30)
 
 
-def _never() -> bool:
-    return False
-
-
 def work(
     *,
     run_id: int,
     seconds: float | None = None,
     batches: int | None = None,
-    stopping: Callable[[], bool] = _never,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> int:
     """Do the pending jobs of a running run; returns how many were finished.
 
@@ -78,9 +71,9 @@ def work(
         return 0
     if run.batch_size is not None:
         model.batch = min(model.batch, run.batch_size)
-    handler = handlers.handler_for(run, recipe, model)
-    session = _Session(run, handler, model, until=_deadline(seconds), batches=batches, stopping=stopping)
-    done = session.work()
+    handler = HANDLERS[run.kind](run, recipe, model)
+    until = None if seconds is None else time.monotonic() + seconds
+    done = _Session(run, handler, model, until=until, batches=batches, stopping=stopping).work()
     _with_retries(lambda: claims.close_run(run_id=run_id))
     return done
 
@@ -89,7 +82,7 @@ def work_pending(
     *,
     seconds: float | None = None,
     batches: int | None = None,
-    stopping: Callable[[], bool] = _never,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> int:
     """Work on the oldest running run; returns how many jobs were finished.
 
@@ -109,11 +102,8 @@ def runs_needing_work() -> list[int]:
     running = Run.objects.filter(state=RunState.RUNNING).order_by("started_at", "pk")
     ids = list(running.values_list("pk", flat=True))
     ready = claims.claimable_jobs(now)
-    return [
-        pk
-        for pk in ids
-        if ready.filter(run_id=pk).exists() or not claims.open_jobs().filter(run_id=pk).exists()
-    ]
+    unfinished = claims.open_jobs()
+    return [pk for pk in ids if ready.filter(run_id=pk).exists() or not unfinished.filter(run_id=pk).exists()]
 
 
 class _Session:
@@ -134,7 +124,7 @@ class _Session:
         self._batch_size = model.batch
         self._pipeline = BatchPipeline(handler, model)
         self._waiting: deque[Batch] = deque()
-        self._heartbeat = Heartbeat()
+        self._heartbeat = claims.Heartbeat()
         self._worker = f"{socket.gethostname()} {os.getpid()}"
 
     def work(self) -> int:
@@ -186,7 +176,7 @@ class _Session:
     def _await(self, batch: Batch) -> Outcome:
         while not wait([batch.future], timeout=_POLL_SECONDS).done:
             if self._stopping() or not self._is_running():
-                self._release_waiting()
+                self._release_waiting(but=batch)
         return batch.future.result()
 
     def _write(self, batch: Batch, stored: Outcome) -> int:
@@ -199,11 +189,8 @@ class _Session:
                 raise
             except Exception as error:
                 log.warning("the results of %s jobs could not be stored", len(stored.made), exc_info=True)
-                cause = (
-                    "its place is already taken"
-                    if isinstance(error, IntegrityError)
-                    else type(error).__name__
-                )
+                taken = isinstance(error, IntegrityError)
+                cause = "its place is already taken" if taken else type(error).__name__
                 reason = f"The result could not be stored ({cause}): {error}"
                 stored.failed |= {one.job.pk: reason for one in stored.made}
         if stored.failed:
@@ -238,10 +225,10 @@ class _Session:
         except (OperationalError, InterfaceError):
             return True  # unknown; the next claim checks again
 
-    def _release_waiting(self) -> None:
-        """Release the batches that the device has not started."""
+    def _release_waiting(self, *, but: Batch | None = None) -> None:
+        """Release the batches that the device has not started, except the one that is being waited for."""
         for batch in list(self._waiting):
-            if batch.future.cancel():
+            if batch is not but and batch.future.cancel():
                 self._waiting.remove(batch)
                 self._heartbeat.remove(batch.claim)
                 _with_retries(partial(claims.release, batch.claim))
@@ -256,10 +243,6 @@ class _Session:
                 log.warning("%s jobs stay claimed until their lease expires", len(batch.claim.jobs))
         self._waiting.clear()
         self._pipeline.shutdown()
-
-
-def _deadline(seconds: float | None) -> float | None:
-    return None if seconds is None else time.monotonic() + seconds
 
 
 def _with_retries(query: Callable[[], T]) -> T:

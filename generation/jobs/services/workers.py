@@ -1,10 +1,9 @@
 """Workers report that they are alive, and how much of their device's memory is used."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -16,7 +15,6 @@ from django.utils import timezone
 
 from annotation.core.code_version import code_version
 from annotation.core.heartbeat import PeriodicThread
-from generation.backends.memory import device_memory
 from generation.models import Worker
 
 log = logging.getLogger(__name__)
@@ -35,13 +33,8 @@ def report(*, queue: str, now: datetime | None = None) -> Worker:
     """
     now = now or timezone.now()
     host = socket.gethostname()[:120]
-    memory = device_memory(settings.MODEL_DEVICE)
-    values = {
-        "seen_at": now,
-        "device": memory.device[:80] if memory else "",
-        "memory_used": memory.used if memory else None,
-        "memory_total": memory.total if memory else None,
-    }
+    device, used, total = device_memory(settings.MODEL_DEVICE)
+    values = {"seen_at": now, "device": device[:80], "memory_used": used, "memory_total": total}
     fixed = {"host": host, "queue": queue, "version": code_version()[:80], "started_at": now}
     worker, _ = Worker.objects.update_or_create(
         name=_name(queue), defaults=values, create_defaults=values | fixed
@@ -62,6 +55,21 @@ def reporting(*, queue: str) -> Iterator[None]:
     with PeriodicThread(lambda: bool(report(queue=queue)), every=lambda: REPORT_EVERY, name="report"):
         yield
     _log_database_errors(lambda: Worker.objects.filter(name=_name(queue)).delete())
+
+
+def device_memory(device: str) -> tuple[str, int | None, int | None]:
+    """Name and memory in bytes, used by all processes and in all, of the GPU that torch uses in this process:
+    `device` (*cuda:1*), or the first.
+
+    Empty without torch, without a GPU, for another kind of device, or before a model is on the GPU: this must
+    neither import torch (11 s) nor allocate GPU memory itself.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized() or not (device or "cuda").startswith("cuda"):
+        return "", None, None
+    number = int(device.partition(":")[2] or 0)
+    free, total = torch.cuda.mem_get_info(number)
+    return f"cuda:{number} {torch.cuda.get_device_name(number)}", int(total - free), int(total)
 
 
 def _log_database_errors(query: Callable[[], object]) -> None:

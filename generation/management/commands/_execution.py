@@ -1,9 +1,6 @@
 """Execute a run from the terminal, here or by workers, with a progress bar."""
 
-from __future__ import annotations
-
 import sys
-import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
@@ -12,11 +9,11 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from annotation.core.heartbeat import PeriodicThread
 from annotation.models import ImageSet, Study
 from annotation.studies.errors import StudyRefused
 from generation.core.durations import duration
@@ -55,12 +52,13 @@ def add_worker_options(parser: ArgumentParser) -> None:
 def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> None:
     """Preview, ask, plan, start and finish a run. Raises CommandError if it fails."""
     preview = plans.preview(plan)
-    for line in plan_summary(plan, preview):
+    for line in plan_summary(preview):
         command.stdout.write(line)
     if options["preview"]:
         command.stdout.write("Nothing was written.")
         return
-    if preview.added and not options["yes"] and not _confirmed():
+    ask = preview.added and not options["yes"] and sys.stdin.isatty()
+    if ask and input("Start? [y/N] ").strip().lower() not in ("y", "yes"):
         raise CommandError("Not started. Nothing was written.")
     try:
         ensured = runs.ensure(plan=plan, by=None)
@@ -84,13 +82,10 @@ def carry_out_on_images(
 ) -> None:
     """The same for a recipe that reads the images of `options["target"]`, an image set or a study."""
     target = find_study_or_image_set(options["target"])
+    study = target if isinstance(target, Study) else None
     try:
-        if isinstance(target, Study):
-            plan = plans.plan_captions_or_embeddings(
-                recipe=recipe, image_set=image_sets.image_set_of(target), study=target
-            )
-        else:
-            plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=cast("ImageSet", target))
+        image_set = image_sets.image_set_of(study) if study is not None else cast("ImageSet", target)
+        plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=image_set, study=study)
     except PlanRefused as error:
         raise CommandError(str(error)) from error
     carry_out(command, plan, options)
@@ -112,8 +107,7 @@ def finish_run(command: BaseCommand, run: Run, *, now: bool, later: bool) -> Non
         run_progress = progress(run)
         raise CommandError(
             f"Interrupted at {run_progress.done:,} of {run_progress.total:,}. The same command or workers "
-            "continue run "
-            f"{run.pk}; stop it with: manage.py runs pause {run.pk}"
+            f"continue run {run.pk}; stop it with: manage.py runs pause {run.pk}"
         ) from error
     report_result(command, run)
 
@@ -131,24 +125,17 @@ def report_result(command: BaseCommand, run: Run) -> None:
     if run_progress.error:
         raise CommandError(
             f"Run {run.pk} was paused at {run_progress.done:,} of {run_progress.total:,}: "
-            f"{run_progress.error} "
-            f"Then: manage.py runs resume {run.pk}"
+            f"{run_progress.error} Then: manage.py runs resume {run.pk}"
         )
     if run_progress.failed:
         errors = "; ".join(f"{each.jobs} ({each.example}): {each.error}" for each in run_progress.errors)
         raise CommandError(
             f"Run {run.pk} made {run_progress.done:,} of {run_progress.total:,}; {run_progress.failed:,} "
-            f"failed: {errors}. "
-            f"Try them again with: manage.py runs retry {run.pk}"
+            f"failed: {errors}. Try them again with: manage.py runs retry {run.pk}"
         )
     command.stdout.write(
         f"Run {run.pk} is {run_progress.state}: {run_progress.done:,} of {run_progress.total:,}."
     )
-
-
-def _confirmed() -> bool:
-    """Ask on a terminal; scripts are not asked."""
-    return not sys.stdin.isatty() or input("Start? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _work(run: Run) -> None:
@@ -172,34 +159,19 @@ def _bar(run: Run) -> Iterator[None]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[details]}"),
     )
-    ended = threading.Event()
     with Bar(*columns, console=console) as bar:
         row = bar.add_task(f"run {run.pk}", details="")
 
-        def show() -> None:
-            run_progress = progress(run)
-            bar.update(
-                row,
-                total=run_progress.total,
-                completed=run_progress.done + run_progress.failed,
-                details=_details(run_progress),
-            )
+        def show() -> bool:
+            now = progress(run)
+            bar.update(row, total=now.total, completed=now.done + now.failed, details=_details(now))
+            return True
 
-        def update() -> None:
-            try:
-                while not ended.wait(_POLL_SECONDS):
-                    show()
-            finally:
-                connection.close()
-
-        updater = threading.Thread(target=update, daemon=True)
         show()
-        updater.start()
         try:
-            yield
+            with PeriodicThread(show, every=lambda: _POLL_SECONDS, name="progress"):
+                yield
         finally:
-            ended.set()
-            updater.join()
             show()
 
 

@@ -1,7 +1,5 @@
 """Shared by the commands for runs: look up arguments, build recipes, summarise plans."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
@@ -15,9 +13,7 @@ from generation import backends
 from generation.core.durations import duration
 from generation.models import Run, RunKind, RunState
 from generation.plans import services as plans
-from generation.plans.queries import estimates
 from generation.plans.queries.identity_groups import suggestion
-from generation.plans.services import Plan
 from generation.recipes.recipes import FAKE, Recipe, RecipeRefused
 
 R = TypeVar("R", bound=Recipe)
@@ -107,30 +103,27 @@ def list_backends_in_help(parser: ArgumentParser, kind: str) -> None:
     parser.epilog = "\n".join(["backends:", *lines])
 
 
-def plan_summary(plan: Plan, preview: plans.Preview) -> Iterable[str]:
+def plan_summary(preview: plans.Preview) -> Iterable[str]:
     """What the plan will make, how many, and the estimate, line by line."""
-    recipe, noun = plan.recipe, RunKind(plan.recipe.kind).label.lower()
-    model = getattr(recipe, "model", "")
+    plan, recipe = preview.plan, preview.plan.recipe
+    noun = RunKind(recipe.kind).label.lower()
     yield f"Image set   {plan.image_set}"
-    yield f"Recipe      {plan.recipe_hash[:12]}: {recipe.backend}{f', {model}' if model else ''}"
+    yield f"Recipe      {plan.recipe_hash[:12]}: {recipe.backend}{recipe.model and f', {recipe.model}'}"
     for name, count in preview.pictures.items():
         yield f"            {count:,} {noun} from {name.replace('_', ' ')} prompts"
     if preview.groups:
-        yield f"Groups      {preview.groups:,}, e.g. '{preview.example}'"
-    existing = preview.total - preview.added
-    yield f"To make     {preview.added:,} of {preview.total:,} images" + (
-        f"; {existing:,} are already planned or made" if existing else ""
-    )
+        yield f"Groups      {preview.groups:,}, e.g. '{preview.prompts[0]}'"
+    existing = f"; {preview.existing:,} are already planned or made" if preview.existing else ""
+    yield f"To make     {preview.added:,} of {preview.total:,} images{existing}"
     if preview.added:
-        takes = estimates.estimate(recipe, jobs=preview.added)
+        takes = preview.estimate
         yield f"Estimate    {duration(takes.seconds)}, {filesizeformat(takes.bytes)} ({takes.basis})"
     if plan.attach_to is not None:
         yield (
             f"Study       the draft '{plan.attach_to.name}' will show this set; its pages are created from "
-            "its "
-            "file when the images exist (manage.py open_study FILE.toml)"
+            "its file when the images exist (manage.py open_study FILE.toml)"
         )
-    for note in preview.notes:
+    for note in plan.notes:
         yield f"Note        {note}"
 
 

@@ -1,8 +1,5 @@
 """manage.py caption STUDY|SET: captions of a set's images (PROTOCOL §8)."""
 
-from __future__ import annotations
-
-import json
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
@@ -11,14 +8,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from generation.management.commands._execution import add_run_options, carry_out_on_images
 from generation.management.commands._targets import list_backends_in_help, recipe_of
-from generation.recipes.recipes import CaptionRecipe
+from generation.recipes.recipes import CaptionRecipe, option_value
 
 
 class Command(BaseCommand):
     help = (
         "Write captions for the images of a set or study. The same recipe gives the same run: only images "
-        "added "
-        "since then are captioned."
+        "added since then are captioned."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -52,8 +48,5 @@ def _parse_options(arguments: Sequence[str]) -> dict[str, Any]:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise CommandError(f"--option '{text}': write KEY=VALUE.")
-        try:
-            found[key] = json.loads(value)
-        except ValueError:
-            found[key] = value
+        found[key] = option_value(value)
     return found

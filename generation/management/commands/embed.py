@@ -1,7 +1,5 @@
 """manage.py embed STUDY|SET: embeddings of a set's images (PROTOCOL §9, §12)."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,16 +1,14 @@
 """manage.py generate STUDY|SET: images of identity groups from a text-to-image model (PROTOCOL §5, §9)."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.models import ImageSet, Study
+from annotation.models import Study
 from generation.management.commands._execution import add_run_options, carry_out
 from generation.management.commands._targets import (
     find_study_or_image_set,
@@ -20,12 +18,11 @@ from generation.management.commands._targets import (
 )
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
-from generation.plans.queries import identity_groups, image_sets
+from generation.plans.prompt_choices import PROMPT_CHOICES
+from generation.plans.queries import image_sets
+from generation.plans.queries.identity_groups import groups_by_name, groups_of
 from generation.recipes.prompts import PULL, PromptSet
 from generation.recipes.recipes import ImageRecipe
-
-_PER_PROMPT = {"detection": 5, "pull": 15}
-"""PROTOCOL §5, §9."""
 
 
 class Command(BaseCommand):
@@ -88,17 +85,13 @@ class Command(BaseCommand):
         study = target if isinstance(target, Study) else None
         if study is None and options["set"]:
             raise CommandError(f"--set needs a study, but '{options['target']}' is an image set.")
+        for_detection = options["prompts"] is None or PromptSet.DETECTION in options["prompts"]
         if study is None:
             name = image_set_name(options["target"])
         else:
-            name = options["set"] or (image_sets.image_set_shown_by(study) if _for_detection(options) else "")
+            name = options["set"] or (image_sets.image_set_shown_by(study) if for_detection else "")
         try:
-            if names:
-                groups = identity_groups.groups_by_name(names)
-            elif study is not None:
-                groups = identity_groups.groups_of_study(study)
-            else:
-                groups = identity_groups.groups_of_image_set(cast("ImageSet", target))
+            groups = groups_by_name(names) or groups_of(study, name)
             recipe = _recipe(options, like=image_sets.recipe_of_image_set(name) if name else None)
             plan = plans.plan_images(recipe=recipe, groups=groups, image_set=name, study=study)
         except PlanRefused as error:
@@ -116,26 +109,17 @@ def _or_own(kind: type[int | float]) -> Callable[[str], int | float | str]:
     return read
 
 
-def _for_detection(options: Mapping[str, Any]) -> bool:
-    return options["prompts"] is None or PromptSet.DETECTION in options["prompts"]
-
-
 def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRecipe:
     values = dict(options)
     if options["prompts"] is not None:
         sets = _prompt_sets(options["prompts"])
         values["prompt_sets"] = sets
         if options["images_per_prompt"] is None and not (like and set(like.prompt_sets) == set(sets)):
-            values["images_per_prompt"] = _PER_PROMPT["detection" if "detection" in sets else "pull"]
+            values["images_per_prompt"] = PROMPT_CHOICES["detection" if "detection" in sets else "pull"][2]
     if options["size"]:
         values["width"], values["height"] = _size(options["size"])
-    own = [name for name in ("steps", "guidance") if options[name] == "own"]
-    recipe = recipe_of(ImageRecipe, {**values, **dict.fromkeys(own)}, like=like)
-    return replace(
-        recipe,
-        steps=None if "steps" in own else recipe.steps,
-        guidance=None if "guidance" in own else recipe.guidance,
-    )
+    own: dict[str, Any] = dict.fromkeys(name for name in ("steps", "guidance") if options[name] == "own")
+    return replace(recipe_of(ImageRecipe, {**values, **own}, like=like), **own)
 
 
 def _prompt_sets(named: Sequence[str]) -> tuple[str, ...]:

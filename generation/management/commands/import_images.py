@@ -1,7 +1,5 @@
 """manage.py import_images: import existing images from a folder or a ZIP with a CSV (docs/generation.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +18,7 @@ class Command(BaseCommand):
     help = (
         "Import existing images into an image set, from a folder or a ZIP with a CSV with one row per image: "
         f"{', '.join(COLUMNS)} (file and group are required). Importing the same again changes nothing; if "
-        "an "
-        "image or a row is invalid, nothing is imported."
+        "an image or a row is invalid, nothing is imported."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,7 +1,5 @@
 """manage.py ngrams TEXT: build the n-gram cache of ViSAGe's captioner (PROTOCOL §8)."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

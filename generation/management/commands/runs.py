@@ -1,7 +1,5 @@
 """manage.py runs: list runs, show one, and start, pause, resume, cancel or retry it."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -83,7 +81,7 @@ class Command(BaseCommand):
                 each.run.image_set.name,
                 each.run.recipe_hash[:8],
             )
-            for each in queries.all_runs()
+            for each in queries.run_rows(list(queries.all_runs()))
         ]
         if not rows:
             self.stdout.write("No runs yet. Plan one: manage.py generate STUDY")
@@ -102,8 +100,7 @@ class Command(BaseCommand):
         self.stdout.write(f"             {json.dumps(run.recipe, sort_keys=True, ensure_ascii=False)}")
         self.stdout.write(
             f"  jobs       {progress.done:,} done, {progress.pending:,} waiting, {progress.claimed:,} in "
-            "progress, "
-            f"{progress.failed:,} failed; {progress.total:,} in all"
+            f"progress, {progress.failed:,} failed; {progress.total:,} in all"
         )
         if progress.rate and progress.seconds_left is not None:
             self.stdout.write(f"  rate       {progress.rate:.3g}/s, {duration(progress.seconds_left)} left")
@@ -120,14 +117,5 @@ class Command(BaseCommand):
 
 def _model_version(made_with: Mapping[str, Any]) -> str:
     libraries = ", ".join(f"{name} {version}" for name, version in made_with["libraries"].items())
-    return "; ".join(
-        filter(
-            None,
-            [
-                f"{made_with['model']} {made_with['revision']}".strip(),
-                made_with["device"],
-                libraries,
-                made_with["code"],
-            ],
-        )
-    )
+    model = f"{made_with['model']} {made_with['revision']}".strip()
+    return "; ".join(filter(None, [model, made_with["device"], libraries, made_with["code"]]))

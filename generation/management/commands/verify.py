@@ -1,19 +1,15 @@
 """manage.py verify SET: check the files of an image set; --remake generates lost ones again."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
+from annotation.management.commands._importing import progress_bar
 from annotation.models import Image, ImageSet
-from generation.image_sets.services import Progress, Verification, regenerate, verify
+from generation.image_sets.services import Verification, regenerate, verify
 from generation.management.commands._execution import add_worker_options, finish_run
 from generation.management.commands._targets import find_study_or_image_set
 from generation.models import JobState
@@ -44,8 +40,7 @@ class Command(BaseCommand):
             if regeneration.uploaded:
                 self.stderr.write(
                     f"{len(regeneration.uploaded):,} of them were uploaded and cannot be generated: import "
-                    "the "
-                    "same files again with import_images."
+                    "the same files again with import_images."
                 )
             for run in regeneration.runs:
                 waiting = run.jobs.filter(state=JobState.PENDING, image=None).count()
@@ -67,8 +62,8 @@ class Command(BaseCommand):
 
     def _verify(self, image_set: ImageSet) -> Verification:
         try:
-            with _bar() as progress:
-                result = verify(image_set=image_set, progress=progress)
+            with progress_bar() as progress:
+                result = verify(image_set=image_set, progress=partial(progress, "hashing files"))
         except OSError as error:
             raise CommandError(f"The files cannot be read: {error}") from error
         self._list("missing", result.missing)
@@ -82,12 +77,3 @@ class Command(BaseCommand):
             self.stderr.write(f"{what}: {image.file.name} ({image.group} {image.index})")
         if len(images) > _SHOWN:
             self.stderr.write(f"{what}: and {len(images) - _SHOWN:,} more")
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    console = Console(stderr=True)
-    columns = (TextColumn("hashing files"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        row = bar.add_task("files", total=None)
-        yield lambda done, total: bar.update(row, completed=done, total=total)

@@ -1,7 +1,5 @@
 """Estimate the time and disk space of a plan: from similar earlier jobs, else from labelled assumptions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

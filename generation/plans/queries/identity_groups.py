@@ -1,10 +1,10 @@
 """The identity groups of a study or image set, and the attributes that pull describes them with (PROTOCOL
 §9)."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sequence
+
+from django.utils.translation import gettext
 
 from annotation.models import (
     IdentityGroup,
@@ -15,13 +15,13 @@ from annotation.models import (
     Purpose,
     Response,
     Study,
-    Task,
     TaskKind,
     Unit,
 )
 from annotation.studies.services.study_plan import MADE_FROM_FILE
+from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units import draws
-from annotation.studies.units.draws import GroupAssociations, GroupDraw
+from annotation.studies.units.draws import GroupAssociations
 from annotation.studies.units.planned import quoted_list
 from generation.models import Job
 from generation.plans.errors import PlanRefused
@@ -53,6 +53,16 @@ def groups_by_name(names: Sequence[str]) -> list[IdentityGroup]:
     return list(found.values())
 
 
+def groups_of(study: Study | None, image_set: str) -> list[IdentityGroup]:
+    """The groups of `study`, or of the set `image_set`. Raises PlanRefused if there is none."""
+    if study is not None:
+        return groups_of_study(study)
+    found = ImageSet.objects.filter(name=image_set).first()
+    if found is None:
+        raise PlanRefused(gettext("Choose a study, or name identity groups."))
+    return groups_of_image_set(found)
+
+
 def groups_of_study(study: Study) -> list[IdentityGroup]:
     """The groups of the study's images and associations, by name; if it shows none, the groups with a
     stereotype in its source. Raises PlanRefused if there is none."""
@@ -78,12 +88,11 @@ def groups_of_study(study: Study) -> list[IdentityGroup]:
 
 def groups_of_image_set(image_set: ImageSet) -> list[IdentityGroup]:
     """The groups of the set's images and planned jobs, by name. Raises PlanRefused if there is none."""
+    images = Image.objects.filter(image_set=image_set)
+    jobs = Job.objects.filter(run__image_set=image_set, group__isnull=False)
     pks = {
-        *Image.objects.filter(image_set=image_set).order_by().values_list("group", flat=True).distinct(),
-        *Job.objects.filter(run__image_set=image_set, group__isnull=False)
-        .order_by()
-        .values_list("group", flat=True)
-        .distinct(),
+        *images.order_by().values_list("group", flat=True).distinct(),
+        *jobs.order_by().values_list("group", flat=True).distinct(),
     }
     if not pks:
         raise PlanRefused(
@@ -99,35 +108,30 @@ def attributes_by_group(study: Study, groups: Sequence[IdentityGroup]) -> dict[i
 
     Raises PlanRefused if the study has neither pages nor a source.
     """
-    shown = _shown_attributes(study)
-    if set(shown) >= {group.pk for group in groups}:
-        return {group.pk: shown[group.pk] for group in groups}
-    if study.stereotype_source is None:
-        if shown:
-            return {group.pk: shown[group.pk] for group in groups if group.pk in shown}
+    found = _shown_attributes(study)
+    missing = [group for group in groups if group.pk not in found]
+    if missing and not found and study.stereotype_source is None:
         raise PlanRefused(
             f"The study '{study.name}' has neither attribute pages nor a source of stereotypes, so there are "
-            "no "
-            "attributes for the prompts. Give it a source, or plan the default prompts only."
+            "no attributes for the prompts. Give it a source, or plan the default prompts only."
         )
-    resources = _resources(study)
-    visual = _visual_attributes(study)
-    depiction = _depiction_task(study)
-    drawn = dict(shown)
-    for group in groups:
-        if group.pk in drawn or group.pk not in resources:
-            continue
-        resource = resources[group.pk]
-        each = draws.draw(
-            seed=depiction.seed if depiction else 0,
-            group=f"{group.axis}/{group.name}",
-            stereotypical=resource.stereotypes,
-            visual=visual,
-            associated=resource.associated,
-        )
-        if each.stereotypical:
-            drawn[group.pk] = each
-    return {group.pk: drawn[group.pk] for group in groups if group.pk in drawn}
+    if missing and study.stereotype_source is not None:
+        resources = _resources(study)
+        visual = _visual_attributes(study)
+        depiction = study.tasks.filter(kind=TaskKind.DEPICTION).order_by("-version").first()
+        for group in missing:
+            if (resource := resources.get(group.pk)) is None:
+                continue
+            drawn = draws.draw(
+                seed=depiction.seed if depiction else 0,
+                group=f"{group.axis}/{group.name}",
+                stereotypical=resource.stereotypes,
+                visual=visual,
+                associated=resource.associated,
+            )
+            if drawn.stereotypical:
+                found[group.pk] = drawn
+    return {group.pk: found[group.pk] for group in groups if group.pk in found}
 
 
 def suggestion(name: str, known: Sequence[str]) -> str:
@@ -152,7 +156,7 @@ def _shown_attributes(study: Study) -> dict[int, GroupDraw]:
     )
     by_group: dict[int, tuple[set[str], set[str]]] = {}
     resources: Mapping[int, GroupAssociations] | None = None
-    empty = GroupAssociations(stereotypes=frozenset(), associated=frozenset())
+    empty = GroupAssociations()
     for role, text, group in rows:
         stereotypical, random = by_group.setdefault(group, (set(), set()))
         if role == OptionRole.UNASSIGNED and resources is None:
@@ -194,7 +198,3 @@ def _visual_attributes(study: Study) -> set[str]:
     if isinstance(drawn_from, list):
         return set(drawn_from)
     return draws.source_attributes(source=study.stereotype_source) if study.stereotype_source else set()
-
-
-def _depiction_task(study: Study) -> Task | None:
-    return study.tasks.filter(kind=TaskKind.DEPICTION).order_by("-version").first()

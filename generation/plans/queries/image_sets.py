@@ -1,10 +1,5 @@
-"""Choose and check the image set of a plan: one set has one generator and one purpose.
-
-The generator is the recipe without its prompt sets and number of images per prompt. The purpose: images for
-detection are shown to people, images for pull are not (PROTOCOL §5, §9).
-"""
-
-from __future__ import annotations
+"""Choose and check the image set of a plan: one set has one generator (the recipe without prompt sets and
+images per prompt) and one purpose (detection, shown to people, or pull, not shown; PROTOCOL §5, §9)."""
 
 from collections.abc import Mapping
 
@@ -58,11 +53,6 @@ def recipe_of_image_set(image_set: str) -> ImageRecipe | None:
     return recipe if isinstance(recipe, ImageRecipe) else None
 
 
-def model_name(recipe: ImageRecipe) -> str:
-    """The model name recorded with the set; for drawings not a real model's."""
-    return FAKE if recipe.backend == FAKE else recipe.model
-
-
 def purpose_of(recipe: ImageRecipe) -> str:
     """'detection' or 'pull'. One run and one set cannot have both."""
     prompt_sets = set(recipe.prompt_sets)
@@ -99,9 +89,8 @@ def check_set(name: str, recipe: ImageRecipe) -> None:
             )
         if (PromptSet.DETECTION in run.recipe["prompt_sets"]) != (PromptSet.DETECTION in recipe.prompt_sets):
             raise PlanRefused(
-                f"The image set '{name}' holds images for {', '.join(run.recipe['prompt_sets'])}. "
-                "Choose another name with --set: images for detection are shown to people, those for pull "
-                "are not."
+                f"The image set '{name}' holds images for {', '.join(run.recipe['prompt_sets'])}. Choose "
+                "another name with --set: images for detection are shown to people, those for pull are not."
             )
     if not runs.exists() and Image.objects.filter(image_set__name=name).exists():
         raise PlanRefused(
@@ -128,8 +117,7 @@ def study_without_images(study: Study) -> Study | None:
     if study.status != StudyStatus.DRAFT:
         raise PlanRefused(
             f"The study '{study.name}' has a depiction task without an image set and is {study.status}, so "
-            "its "
-            "questions cannot change. Plan the images for a draft study, or name groups and a set: "
+            "its questions cannot change. Plan the images for a draft study, or name groups and a set: "
             "manage.py generate SET --groups ..."
         )
     return study

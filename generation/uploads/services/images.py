@@ -1,8 +1,6 @@
 """Import one image: decode it, compare it with its set, store it. Used by uploads.py."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from annotation.images import files as image_files
 from annotation.imports.readers.oddities import FileRefused
@@ -21,21 +19,18 @@ class UploadRefused(ValueError):
 class CheckedImage:
     """A row whose image was decoded; `original_sha256` is that of the uploaded file.
 
-    The bytes are read again when they are stored, because a set may be larger than memory.
+    `image` without its data: it is read again when it is stored, because a set may be larger than memory.
     """
 
     row: Row
     group: IdentityGroup
+    image: decoding.CleanImage
     sha256: str
-    suffix: str
-    width: int
-    height: int
-    reencoded: bool
     original_sha256: str
 
     @property
     def note(self) -> str:
-        if not self.reencoded:
+        if not self.image.reencoded:
             return self.row.note
         stored = (
             f"Stored as PNG, its pixels alone. SHA-256 of the file that was brought: {self.original_sha256}"
@@ -47,16 +42,8 @@ def check_image(bundle: Bundle, table: ImageTable, row: Row, group: IdentityGrou
     """Decode the image of a row. Raises FileRefused."""
     data = bundle.read(row.path, limit=decoding.MAX_BYTES)
     clean = _clean(table, row, data)
-    return CheckedImage(
-        row=row,
-        group=group,
-        sha256=image_files.digest(clean.data),
-        suffix=clean.suffix,
-        width=clean.width,
-        height=clean.height,
-        reencoded=clean.reencoded,
-        original_sha256=image_files.digest(data),
-    )
+    sha256 = image_files.digest(clean.data)
+    return CheckedImage(row, group, replace(clean, data=b""), sha256, image_files.digest(data))
 
 
 def _clean(table: ImageTable, row: Row, data: bytes) -> decoding.CleanImage:
@@ -73,10 +60,10 @@ def store_image(bundle: Bundle, table: ImageTable, checked: CheckedImage) -> str
         raise UploadRefused(
             f"'{checked.row.file}' changed while it was read. Start again; nothing was changed."
         )
-    if checked.reencoded:
+    if checked.image.reencoded:
         data = _clean(table, checked.row, data).data
     try:
-        name, _ = image_files.store(data, suffix=checked.suffix)
+        name, _ = image_files.store(data, suffix=checked.image.suffix)
     except OSError as error:
         raise UploadRefused(
             f"'{checked.row.file}' cannot be stored ({error.strerror or error}). No image was added: free "
@@ -91,10 +78,11 @@ def check_existing(table: ImageTable, checked: CheckedImage, image: Image | None
         return
     if not image.file:
         # Boxes may have been drawn in its pixels.
-        if (checked.width, checked.height) != (image.width, image.height):
+        size = f"{checked.image.width} × {checked.image.height}"
+        if size != f"{image.width} × {image.height}":
             raise FileRefused(
                 table.name,
-                f"'{checked.row.file}' has {checked.width} × {checked.height} pixels, but the set has it as "
+                f"'{checked.row.file}' has {size} pixels, but the set has it as "
                 f"{image.width} × {image.height}.",
                 "Import the image that was judged.",
                 row=checked.row.number,

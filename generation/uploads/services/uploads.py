@@ -1,16 +1,11 @@
-"""Import existing images: from models behind an API, or other people's files (DESIGN §8).
-
-They are judged, captioned and embedded like images generated here; their provenance comes from their table.
-"""
-
-from __future__ import annotations
+"""Import existing images (DESIGN §8); their provenance comes from their table."""
 
 import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -29,9 +24,6 @@ from generation.uploads.services.images import (
     store_image,
 )
 from generation.uploads.tables import ImageTable
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 logger = logging.getLogger(__name__)
 
@@ -71,19 +63,12 @@ class Imported:
                 "The set '%(name)s': %(created)d images added, %(filled)d files added to known images, "
                 "%(unchanged)d unchanged."
             )
-        words = {
-            "name": self.image_set.name,
-            "created": self.created,
-            "filled": self.filled,
-            "unchanged": self.unchanged,
-        }
+        words = {**vars(self), "name": self.image_set.name}
         reencoded = ngettext(
             "%(number)d file with metadata (camera, location, a program's settings) was stored as PNG "
-            "without "
-            "it.",
+            "without it.",
             "%(number)d files with metadata (camera, location, a program's settings) were stored as PNG "
-            "without "
-            "it.",
+            "without it.",
             self.reencoded,
         )
         notes = [reencoded % {"number": self.reencoded}] if self.reencoded else []
@@ -189,7 +174,10 @@ def _write(
     # A second import at the same time waits here, and then finds the images of the first.
     image_set = ImageSet.objects.select_for_update(no_key=True).get(name=target.name)
     _check_set(target.name)
-    groups, attributes = _catalogue(table, checked)
+    numbers = {each.row.group: each.row.number for each in reversed(checked)}
+    groups = ensure_groups(first_rows=numbers, axis=Axis(checked[0].group.axis), file=table.name).keys
+    texts = (each.row.attribute for each in checked if each.row.attribute)
+    attributes, _created = ensure_attributes(texts=texts)
     existing = _existing_images(target.name)
     last: dict[int | None, int] = {}
     for image in existing.values():
@@ -212,10 +200,20 @@ def _write(
             image = known
             filled.append(image)
         image.prompt = each.row.prompt or image.prompt
-        image.width, image.height, image.sha256 = each.width, each.height, each.sha256
+        image.width, image.height, image.sha256 = each.image.width, each.image.height, each.sha256
         image.file.name = names[each.sha256]
-        reencoded += each.reencoded
-        provenances.append(_provenance(image, each, attributes.get(each.row.attribute)))
+        reencoded += each.image.reencoded
+        provenances.append(
+            Provenance(
+                image=image,
+                prompt_set=each.row.prompt_set,
+                attribute_id=attributes.get(each.row.attribute),
+                seed=each.row.seed,
+                model=each.row.model,
+                revision=each.row.revision,
+                note=each.note,
+            )
+        )
     Image.objects.bulk_create(made, batch_size=_CHUNK)
     Image.objects.bulk_update(filled, ["prompt", "sha256", "file"], batch_size=_CHUNK)
     Provenance.objects.bulk_create(provenances, batch_size=_CHUNK)
@@ -231,26 +229,6 @@ def _write(
         unchanged=len(checked) - len(provenances),
         reencoded=reencoded,
         notes=tuple(_notes(table)),
-    )
-
-
-def _catalogue(table: ImageTable, checked: Sequence[CheckedImage]) -> tuple[dict[str, int], dict[str, int]]:
-    """Primary keys of the groups by name and of the attributes by text, created if needed."""
-    numbers = {each.row.group: each.row.number for each in reversed(checked)}
-    groups = ensure_groups(first_rows=numbers, axis=Axis(checked[0].group.axis), file=table.name)
-    texts = (each.row.attribute for each in checked if each.row.attribute)
-    return groups.keys, ensure_attributes(texts=texts)[0]
-
-
-def _provenance(image: Image, each: CheckedImage, attribute_id: int | None) -> Provenance:
-    return Provenance(
-        image=image,
-        prompt_set=each.row.prompt_set,
-        attribute_id=attribute_id,
-        seed=each.row.seed,
-        model=each.row.model,
-        revision=each.row.revision,
-        note=each.note,
     )
 
 

@@ -1,7 +1,5 @@
 """The boxes that annotators drew, as arrays for agreement (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """The ratings of a study as arrays for agreement (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Differences in agreement between groups of annotators, with p and q."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -9,8 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from metrics.agreement.data.ratings import RatingFrame
-from metrics.agreement.scores.readings import Reading, Resampling, read
-from metrics.agreement.scores.rows import AgreementRow, defined_of, intervals_of
+from metrics.agreement.scores.rows import AgreementRow, Reading, Resampling, intervals_of, read
 from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.coefficients import Estimate
 from metrics.agreement.stats.differences import AgreementDifference, agreement_difference
@@ -84,7 +81,7 @@ def _row(first: AgreementRow, second: AgreementRow, found: AgreementDifference, 
         agreeing=0,
         annotators=None,
         intervals=intervals_of(percentage=share, alpha=alpha),
-        p=defined_of(p),
+        p={name: value for name, value in p.items() if not np.isnan(value)},
     )
 
 

@@ -1,7 +1,5 @@
 """Agreement rows from ratings: overall, within and between groups of annotators, and differences."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -11,8 +9,7 @@ import numpy as np
 from annotation.models import Study
 from metrics.agreement.data.ratings import RatingFrame, has_region, read_ratings
 from metrics.agreement.scores.differences import differences
-from metrics.agreement.scores.readings import Reading, Resampling, read, readings
-from metrics.agreement.scores.rows import AgreementRow, intervals_of
+from metrics.agreement.scores.rows import AgreementRow, Reading, Resampling, intervals_of, read, readings
 from metrics.agreement.scores.subjects import (
     PER,
     WHOLE,
@@ -161,16 +158,12 @@ def _within_row(
         level=reading.level,
         scope=scope,
         group=group,
-        other="",
         units=found.units,
         ratings=found.ratings,
         pairs=found.pairs,
         percentage=defined(100 * found.share.value),
         alpha=defined(found.alpha.value),
         fleiss_kappa=defined(kappa.value),
-        cross_kappa=None,
-        box_iou=None,
-        box_pairs=None,
         agreeing=found.agreeing,
         identity=subject.name if subject.identity_id else "",
         attribute=subject.name if subject.attribute_id else "",
@@ -208,11 +201,7 @@ def _between_row(
         ratings=found.ratings,
         pairs=found.pairs,
         percentage=defined(100 * found.share.value),
-        alpha=None,
-        fleiss_kappa=None,
         cross_kappa=defined(found.kappa.value),
-        box_iou=None,
-        box_pairs=None,
         agreeing=found.agreeing,
         intervals=intervals_of(percentage=found.share, cross_kappa=found.kappa),
     )

@@ -1,13 +1,18 @@
-"""The row type of agreement results."""
-
-from __future__ import annotations
+"""How agreement is computed (which level a scale is read as, how intervals are resampled), and its rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from django.utils.translation import gettext_noop
 
+from annotation.core.scales import SCALES
+from metrics.agreement.data.ratings import RatingFrame
 from metrics.agreement.stats.coefficients import Estimate
+from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.rated_pairs import Ratings
+from metrics.core.stats.bootstrap import generator
+from metrics.core.stats.checks import Ints
 from metrics.core.stats.percentiles import Interval
 
 MEASURES = ("percentage", "alpha", "fleiss_kappa", "cross_kappa", "box_iou")
@@ -34,16 +39,16 @@ class AgreementRow:
     level: str
     scope: str
     group: str
-    other: str
     units: int
     ratings: int
     pairs: int
     percentage: float | None
-    alpha: float | None
-    fleiss_kappa: float | None
-    cross_kappa: float | None
-    box_iou: float | None
-    box_pairs: int | None
+    other: str = ""
+    alpha: float | None = None
+    fleiss_kappa: float | None = None
+    cross_kappa: float | None = None
+    box_iou: float | None = None
+    box_pairs: int | None = None
     agreeing: int = 0
     annotators: int | None = None
     identity: str = ""
@@ -66,6 +71,38 @@ def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
     return found
 
 
-def defined_of(values: Mapping[str, float]) -> dict[str, float]:
-    """The values that are not NaN."""
-    return {name: value for name, value in values.items() if not np.isnan(value)}
+@dataclass(frozen=True)
+class Resampling:
+    """Each comparison draws by itself, from the seed and its own name."""
+
+    resamples: int
+    seed: int
+
+    def generator(self, *name: str) -> np.random.Generator:
+        return generator(self.seed, "; ".join(name))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read a scale: the level of measurement, and which values count."""
+
+    labels: str
+    level: Level
+    kept: tuple[int, ...]
+
+
+def readings(kind: str) -> list[Reading]:
+    """Unsure has no place on an ordinal scale, so it is missing there; at the nominal level it is a label."""
+    values = tuple(sorted(label.value for label in SCALES[kind]))
+    every = Reading(gettext_noop("all labels"), "nominal", values)
+    if kind not in {"visual_nature", "offensiveness"}:
+        return [every]
+    sure = tuple(sorted(item.value for item in SCALES[kind] if not item.needs_justification))
+    missing = gettext_noop("Unsure as missing")
+    return [Reading(missing, "ordinal", sure), Reading(missing, "interval", sure), every]
+
+
+def read(frame: RatingFrame, reading: Reading, rows: Ints | slice) -> Ratings:
+    columns = [place for place, value in enumerate(frame.values) if value in reading.kept]
+    table = frame.table.of(rows)
+    return Ratings(table.counts[:, columns], table.units, table.clusters, table.raters)

@@ -1,7 +1,5 @@
 """Agreement rows as scores, one for each number (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 import zlib
 
 from metrics.agreement.scores.evaluation import evaluate_agreement

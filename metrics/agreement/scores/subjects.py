@@ -1,7 +1,5 @@
 """Subjects of agreement (the whole task, an attribute or an identity group), with ratings and boxes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

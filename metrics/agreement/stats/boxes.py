@@ -1,7 +1,5 @@
 """Agreement of boxes drawn by different annotators (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,17 +24,8 @@ class BoxPairs:
 
 
 def iou(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Intersection over union of each box of `first` with the box of `second` at the same index.
-
-    Parameters
-    ----------
-    first, second : array_like of float, shape (N, 4)
-        x0, y0, x1, y1 with x0 < x1 and y0 < y1, in pixels.
-
-    Returns
-    -------
-    ndarray of float, shape (N,)
-        0 (apart) to 1 (the same box).
+    """Intersection over union (N,) of each box of `first` with the box of `second` at the same index: 0
+    (apart) to 1 (the same box). Boxes (N, 4): x0, y0, x1, y1 with x0 < x1 and y0 < y1, in pixels.
 
     Examples
     --------
@@ -58,20 +47,11 @@ def box_agreement(items: ArrayLike, annotators: ArrayLike, boxes: ArrayLike) -> 
     .. math:: \tfrac12 \Big( \frac1{|A|} \sum_{a \in A} \max_{b \in B} IoU(a, b)
        + \frac1{|B|} \sum_{b \in B} \max_{a \in A} IoU(a, b) \Big)
 
-    so that the order of the two does not matter and an extra box lowers the value.
+    so that the order of the two does not matter and an extra box lowers the value (IoU: Everingham et al.
+    2010, doi:10.1007/s11263-009-0275-4).
 
-    Parameters
-    ----------
-    items, annotators : array_like of int, shape (N,)
-        What each box was drawn for (an attribute of an image), and by whom (a response). An item with a
-        single annotator makes no pair and is left out.
-    boxes : array_like of float, shape (N, 4)
-        x0, y0, x1, y1 with x0 < x1 and y0 < y1, in pixels.
-
-    References
-    ----------
-    .. [1] Everingham et al. (2010), The Pascal Visual Object Classes (VOC) Challenge, International
-           Journal of Computer Vision 88, 303-338 (IoU). doi:10.1007/s11263-009-0275-4
+    `items` and `annotators` (N,): what each box was drawn for (an attribute of an image), and by whom (a
+    response). An item with a single annotator makes no pair. `boxes` (N, 4) as in `iou`.
 
     Examples
     --------

@@ -4,8 +4,6 @@ All take a table of ratings (`rated_pairs.Ratings`). Missing ratings are not cou
 unit are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -69,25 +67,13 @@ def within(
     resamples: int = 0,
     rng: np.random.Generator | None = None,
 ) -> Within:
-    r"""Krippendorff's alpha [1]_, Fleiss' kappa [2]_ and the share of agreeing pairs.
+    """Krippendorff's alpha [1]_, Fleiss' kappa [2]_ and the share of agreeing pairs.
 
-    Parameters
-    ----------
-    table : Ratings
-        `counts` (R, V): number of ratings of each value. Units with one rating have no effect.
-    values : sequence of float, length V
-        The values in the order of the scale.
-    level : {'nominal', 'ordinal', 'interval'}
-        Of alpha; kappa is nominal.
-    resamples, rng
-        For 95 % percentile intervals over clusters and annotators (`rated_pairs.resampled`); 0 for none.
-
-    Returns
-    -------
-    Within
-        alpha: 1 is perfect, 0 is chance, below 0 is systematic disagreement; undefined without a pair of
-        ratings or if only one value was given. kappa: also undefined if units have different numbers of
-        ratings.
+    `values`, length V: the columns of `table.counts`, in the order of the scale. `level` is that of alpha;
+    kappa is nominal. `resamples` and `rng`: for 95 % percentile intervals over clusters and annotators
+    (`rated_pairs.resampled`); 0 for none. alpha: 1 is perfect, 0 is chance, below 0 is systematic
+    disagreement; undefined without a pair of ratings or if only one value was given. kappa is also undefined
+    if units have different numbers of ratings.
 
     References
     ----------
@@ -119,12 +105,8 @@ def within_each(
 ) -> list[Within]:
     """`within` for the rows of each part separately, for thousands of parts at once.
 
-    Parameters
-    ----------
-    part_of : array_like of int, shape (R,)
-        The part of each row of `table`, from 0 to `parts` - 1.
-    rng : callable, optional
-        From a part to its generator; called only if an interval is computed.
+    `part_of` (R,): the part of each row of `table`, from 0 to `parts` - 1. `rng`: from a part to its
+    generator; called only if an interval is computed.
 
     Examples
     --------
@@ -172,15 +154,11 @@ def between(
     rng: np.random.Generator | None = None,
 ) -> Between:
     """The share of agreeing pairs with one rating from each group, and the cross-replication reliability
-    (`coincidences.cross_kappa`); with one nominal rating from each group this is Cohen's kappa [1]_.
+    (`coincidences.cross_kappa`); with one nominal rating from each group this is Cohen's kappa (1960,
+    doi:10.1177/001316446002000104).
 
     `second` (R,): which rows of `table` belong to the second group. Units without ratings from both groups
     are left out.
-
-    References
-    ----------
-    .. [1] Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological
-           Measurement 20(1), 37-46. doi:10.1177/001316446002000104
 
     Examples
     --------

@@ -4,8 +4,6 @@ All functions take any number of leading axes, so that a thousand resamples are 
 package, which the tests compare with, does not offer this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 
@@ -25,20 +23,11 @@ def alpha(coincidences: ArrayLike, values: Sequence[float], *, level: Level) -> 
        \qquad o_{ck} = \sum_u w_u \frac{n_{uc} (n_{uk} - [c = k])}{m_u - 1}
 
     where n_c is the sum of row c, n the total, n_uc the number of ratings c of unit u, and m_u its number of
-    ratings. w_u is 1, or how often a resample drew the unit: alpha of the data with the unit repeated.
+    ratings. w_u is 1, or how often a resample drew the unit.
 
-    Parameters
-    ----------
-    coincidences : array_like of float, shape (..., V, V)
-        Symmetric; each ordered pair of ratings counts once. Weights need not be integers.
-    values : sequence of float, length V
-        In the order of the scale; they define the distances of level 'interval'.
-    level : {'nominal', 'ordinal', 'interval'}
-
-    Returns
-    -------
-    ndarray of float, shape (...)
-        NaN without pairs or with only one value.
+    `coincidences` (..., V, V): symmetric; each ordered pair of ratings counts once. `values` (V,), in the
+    order of the scale, define the distances of level 'interval'. The result (...) is NaN without pairs or
+    with only one value.
 
     References
     ----------
@@ -85,24 +74,11 @@ def cross_kappa(
     .. math:: \kappa_x = 1 - \frac{\sum_{ck} t_{ck} \delta_{ck} / \sum_{ck} t_{ck}}
        {\sum_{ck} x_c y_k \delta_{ck} / \sum_c x_c \sum_k y_k}
 
-    Parameters
-    ----------
-    together : array_like of float, shape (..., V, V)
-        Pairs of one rating from each group (rows: first, columns: second) of the same unit.
-    first, second : array_like of float, shape (..., V)
-        Ratings of each group, of units that both rated.
-    values, level
-        As for `alpha`.
+    (Wong, Paritosh & Aroyo 2021, ACL 2021, 7053-7065, doi:10.18653/v1/2021.acl-long.548).
 
-    Returns
-    -------
-    ndarray of float, shape (...)
-        NaN if disagreement is impossible: no pairs, or only one value.
-
-    References
-    ----------
-    .. [1] Wong, Paritosh & Aroyo (2021), Cross-replication reliability, ACL 2021, 7053-7065.
-           doi:10.18653/v1/2021.acl-long.548
+    `together` (..., V, V): pairs of one rating from each group (rows: first, columns: second) of the same
+    unit. `first` and `second` (..., V): ratings of each group, of units that both rated. The result (...) is
+    NaN if disagreement is impossible: no pairs, or only one value.
     """
     pairs = _square("together", together, len(values))
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)

@@ -1,7 +1,5 @@
 """Differences in agreement between two groups of annotators (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,30 +34,12 @@ def agreement_difference(
 
     where S_b1 and S_b2 are the sums of both groups in the same resample (`rated_pairs.paired_resampled`).
     Shared images and annotators are drawn once for both groups, so that the difficulty of an image cancels.
-    Interval and p are those of `differences.difference` [1]_.
+    Interval and p are those of `differences.difference`.
 
-    Parameters
-    ----------
-    first, second : Cells
-        The result of `rated_pairs.within` for each group; equal clusters and annotators are the same image
-        and person. `sums` (R, V·V + 2).
-    values : sequence of float, length V
-        The values in the order of the scale.
-    level : {'nominal', 'ordinal', 'interval'}
-        Of alpha.
-    resamples, rng
-        For 95 % percentile intervals and two-sided p; 0 for none, which are then NaN.
-
-    Returns
-    -------
-    Apart
-        NaN if either side is undefined. Interval and p are also NaN if the pairs of a side are from a single
-        cluster, which says nothing about the variation between clusters.
-
-    References
-    ----------
-    .. [1] Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 13 and 15; Krippendorff
-           (2011), Computing Krippendorff's Alpha-Reliability. https://repository.upenn.edu/asc_papers/43
+    `first` and `second`: the result of `rated_pairs.within` for each group, with `sums` (R, V·V + 2); equal
+    clusters and annotators are the same image and person. `values` and `level` as in `coefficients.within`.
+    NaN if either side is undefined; interval and p are also NaN with 0 resamples, or if the pairs of a side
+    are from a single cluster. Raises ValueError for another width, and for resamples without `rng`.
 
     Examples
     --------

@@ -4,8 +4,6 @@ Each of thousands of small tables would cost dozens of numpy calls; one table so
 total. The sums of a part equal those of `rated_pairs.within` for its rows alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar

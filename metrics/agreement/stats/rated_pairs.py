@@ -177,19 +177,10 @@ def resampled(cells: Cells, *, resamples: int, rng: np.random.Generator) -> Floa
 
     .. math:: S_{bf} = \sum_r w_{b,cluster(r)} \, v_{b,first(r)} \, v_{b,second(r)} \, s_{rf}
 
-    Clusters and annotators are drawn independently, each with replacement and as many as there are [1]_.
-    An annotator who is drawn twice is not paired with themselves, because that pair would always agree. If no
-    annotator is identified, clusters with equal sums are drawn together from a multinomial distribution: this
-    is the same draw and does not grow with the study. Raises ValueError without pairs.
-
-    Returns
-    -------
-    ndarray of float, shape (resamples, F)
-
-    References
-    ----------
-    .. [1] Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411.
-           doi:10.1214/07-AOAS122
+    shape (resamples, F). Clusters and annotators are drawn independently, each with replacement and as many
+    as there are (Owen 2007, doi:10.1214/07-AOAS122). An annotator who is drawn twice is not paired with
+    themselves. If no annotator is identified, clusters with equal sums are drawn together from a multinomial
+    distribution, which is the same draw. Raises ValueError without pairs.
     """
     images = checks.labels("clusters", cells.clusters, length=len(cells.sums))
     if not len(images):
@@ -199,12 +190,11 @@ def resampled(cells: Cells, *, resamples: int, rng: np.random.Generator) -> Floa
     if not len(people):
         return _by_cluster(cells.sums, images, number, resamples, rng)
     sums = np.empty((resamples, cells.sums.shape[1]))
-    step = max(1, _AT_ONCE // max(number, len(images)))
-    for start in range(0, resamples, step):
-        here = min(step, resamples - start)
+    for rows in bootstrap.chunks(resamples, max(number, len(images))):
+        here = rows.stop - rows.start
         by_image = bootstrap.cluster_weights(number, here, rng)
         drawn = bootstrap.cluster_weights(len(people), here, rng)
-        sums[start : start + here] = _weighed(cells, by_image[:, images], people, drawn)
+        sums[rows] = _weighed(cells, by_image[:, images], people, drawn)
     return sums
 
 
@@ -214,13 +204,8 @@ def paired_resampled(
     """`resampled` for two sides in the same resamples: clusters and annotators on both sides are drawn once
     for both, as in `bootstrap.joint_weights`.
 
-    Equal labels on both sides are the same cluster or annotator. If no annotator is identified on either
-    side, clusters with equal sums on both are drawn together, as in `resampled`. Raises ValueError if a side
-    has no pairs.
-
-    Returns
-    -------
-    (ndarray, ndarray) of float, shapes (resamples, F) and (resamples, G)
+    Equal labels on both sides are the same cluster or annotator. Shapes (resamples, F) and (resamples, G).
+    Raises ValueError if a side has no pairs.
 
     Examples
     --------
@@ -237,14 +222,13 @@ def paired_resampled(
         return _paired_by_cluster(first, second, resamples, rng)
     columns = [np.unique(side.clusters, return_inverse=True)[1] for side in sides]
     found = [np.empty((resamples, side.sums.shape[1])) for side in sides]
-    step = max(1, _AT_ONCE // sum(len(side.sums) for side in sides))
-    for start in range(0, resamples, step):
-        here = min(step, resamples - start)
+    for rows in bootstrap.chunks(resamples, sum(len(side.sums) for side in sides)):
+        here = rows.stop - rows.start
         by_image = bootstrap.joint_weights(first.clusters, second.clusters, here, rng)
         drawn = bootstrap.joint_weights(*people, here, rng)
         for place, side in enumerate(sides):
             weights = by_image[place][:, columns[place]]
-            found[place][start : start + here] = _weighed(side, weights, people[place], drawn[place])
+            found[place][rows] = _weighed(side, weights, people[place], drawn[place])
     return found[0], found[1]
 
 
@@ -258,7 +242,11 @@ def _weighed(cells: Cells, by_image: Ints, people: Ints, drawn: Ints) -> Floats:
     """The weighted sums (B, F). `by_image` (B, R): weight of each row's cluster. `drawn` (B, J): weight of
     each of the `people` (J,)."""
     by_person = np.concatenate([drawn, np.ones((len(drawn), 1), dtype=np.int64)], axis=1)
-    first, second = (_place(who, people) for who in (cells.first, cells.second))
+    # the last column is for UNKNOWN_ANNOTATOR
+    first, second = (
+        np.where(who == UNKNOWN_ANNOTATOR, len(people), np.searchsorted(people, who))
+        for who in (cells.first, cells.second)
+    )
     weights = by_image * by_person[:, first] * by_person[:, second]
     return np.asarray(weights.astype(np.float64) @ cells.sums)
 
@@ -287,10 +275,8 @@ def _by_cluster(sums: Floats, images: Ints, number: int, resamples: int, rng: np
         whole = np.column_stack([np.bincount(images, column, number) for column in sums.T])
     kinds, many = _kinds(whole.round(9))
     found = np.empty((resamples, sums.shape[1]))
-    step = max(1, _AT_ONCE // len(kinds))
-    for start in range(0, resamples, step):
-        here = min(step, resamples - start)
-        found[start : start + here] = rng.multinomial(number, many / number, size=here) @ kinds
+    for rows in bootstrap.chunks(resamples, len(kinds)):
+        found[rows] = rng.multinomial(number, many / number, size=rows.stop - rows.start) @ kinds
     return found
 
 
@@ -308,11 +294,6 @@ def _kinds(rows: Floats) -> tuple[Floats, Ints]:
         return np.unique(rows, axis=0, return_counts=True)
     kinds, same = np.unique(rows[first], axis=0, return_inverse=True)
     return kinds, np.bincount(same.ravel()[kind_of], minlength=len(kinds))
-
-
-def _place(who: Ints, people: Ints) -> Ints:
-    """The column of each annotator's weight; the last one for UNKNOWN_ANNOTATOR."""
-    return np.where(who == UNKNOWN_ANNOTATOR, len(people), np.searchsorted(people, who))
 
 
 def _neighbours(table: Ratings) -> Iterator[tuple[Ints, Ints]]:

@@ -1,8 +1,6 @@
 """How many of the attributes in captions people saw as well (PROTOCOL §8)."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,9 +10,7 @@ from metrics.captions.stats import caption_pairs
 from metrics.core.stats import bootstrap, percentiles
 from metrics.core.stats.checks import Bools, Floats, Ints
 from metrics.depiction.data import GroupFrame, read_depiction
-from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
-
-WITH_REFERENCE = "visual attributes"
+from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
     visual = visual_attributes(inputs)
     parts: dict[str, set[int]] = {"": set(texts)}
     if visual is not None:
-        parts[WITH_REFERENCE] = visual
+        parts["visual attributes"] = visual
     known_weights = _known_annotator_weights(inputs, groups)
     rows: list[ScoreRow] = []
     whole = dict.fromkeys(parts, caption_pairs.Agreement(0, 0, 0))
@@ -157,24 +153,14 @@ def _rows(
     found: caption_pairs.Agreement, part: str, samples: Ints | None, *, group: _Group | None = None
 ) -> list[ScoreRow]:
     """`samples` (2, B): how many pairs people agree with, and how many are counted, in each resample."""
-    agreement = ScoreRow(
-        name="agreement",
-        value=defined(found.share),
-        n=found.n,
-        k=found.k,
-        group_id=group.group_id if group else None,
-        group=group.group if group else "",
-        part=part,
-    )
+    shares = None
+    if samples is not None:
+        agreed, counted = samples
+        drawn = np.divide(agreed, counted, out=np.full(len(agreed), np.nan), where=counted > 0)
+        shares = percentiles.recentred(drawn, found.share)[:, None]
+    (interval,) = intervals_or_none(shares, [found.share])
     number = found.n + found.unjudged
-    unjudged = replace(agreement, name="unjudged", value=float(found.unjudged), n=number, k=None)
-    if samples is None:
-        return [agreement, unjudged]
-    shares = percentiles.recentred(_shares(*samples), found.share)
-    interval = percentiles.percentile_intervals(shares[:, None], [found.share])[0]
-    return [replace(agreement, **bounds(interval)), unjudged]
-
-
-def _shares(agreed: Ints, counted: Ints) -> Floats:
-    out = np.full(len(agreed), np.nan)
-    return np.asarray(np.divide(agreed, counted, out=out, where=counted > 0))
+    return [
+        score_row("agreement", found.share, found.n, interval, k=found.k, group=group, part=part),
+        score_row("unjudged", found.unjudged, number, group=group, part=part),
+    ]

@@ -1,7 +1,5 @@
 """Scores of attributes found in captions, and of salience (PROTOCOL §8)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
@@ -11,9 +9,9 @@ import numpy as np
 from annotation.models import Pool
 from metrics.captions.data import CaptionFrame, read_captions, vocabulary
 from metrics.captions.stats import salience
-from metrics.core.stats import bootstrap, percentiles
+from metrics.core.stats import bootstrap
 from metrics.core.stats.checks import Floats, Ints
-from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
+from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined, intervals_or_none
 from metrics.visual_nature import visual_rule
 from metrics.visual_nature.data import read_visual_nature
 from metrics.votes.data.source import read_votes
@@ -51,12 +49,13 @@ def visual_attributes(inputs: Inputs) -> set[int] | None:
 
 
 def _smoothing(inputs: Inputs) -> float:
+    text = inputs.parameters["smoothing"]
     try:
-        constant = float(inputs.parameters["smoothing"])
+        constant = float(text)
     except ValueError:
         constant = -1.0
     if not 0 <= constant < float("inf"):
-        raise ValueError(f"smoothing is '{inputs.parameters['smoothing']}': a number of at least 0.")
+        raise ValueError(f"smoothing is '{text}': a number of at least 0.")
     return constant
 
 
@@ -87,16 +86,13 @@ def salience_scores(inputs: Inputs) -> list[ScoreRow]:
     containing = np.zeros(len(place), dtype=np.int64)
     for frame, found in zip(groups, columns, strict=True):
         containing[found] += frame.containing.sum(axis=0)
-    drawn: list[Ints] = []
     # a resample draws the images of every group, and with them the documents of all groups
+    drawn = [_weights(inputs, frame) for frame in groups] if inputs.resamples else []
     drawn_containing = np.zeros((inputs.resamples, len(place)), dtype=np.int64)
     drawn_documents = np.zeros(inputs.resamples, dtype=np.int64)
-    if inputs.resamples:
-        for frame, found in zip(groups, columns, strict=True):
-            weights = _weights(inputs, frame)
-            drawn.append(weights)
-            drawn_containing[:, found] += weights @ frame.containing
-            drawn_documents += weights @ frame.captions
+    for frame, found, weights in zip(groups, columns, drawn, strict=False):  # none without resamples
+        drawn_containing[:, found] += weights @ frame.containing
+        drawn_documents += weights @ frame.captions
     rows = []
     for number, (frame, found) in enumerate(zip(groups, columns, strict=True)):
         k = frame.matches.sum(axis=0)
@@ -119,7 +115,8 @@ def _attribute_rows(
     name: str, frame: CaptionFrame, values: Floats, k: Ints, n: int, samples: Floats | None
 ) -> list[ScoreRow]:
     """A row for each attribute of the group's frame."""
-    rows = [
+    intervals = intervals_or_none(samples, values)
+    return [
         ScoreRow(
             name=name,
             value=defined(value),
@@ -129,13 +126,10 @@ def _attribute_rows(
             group=frame.group,
             attribute_id=frame.attribute_ids[place],
             attribute=frame.attributes[place],
+            **bounds(intervals[place]),
         )
         for place, value in enumerate(values.tolist())
     ]
-    if samples is None:
-        return rows
-    intervals = percentiles.percentile_intervals(samples, values)
-    return [replace(row, **bounds(interval)) for row, interval in zip(rows, intervals, strict=True)]
 
 
 def salience_seegull_scores(inputs: Inputs) -> list[ScoreRow]:

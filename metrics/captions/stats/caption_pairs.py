@@ -1,6 +1,5 @@
-"""Pairs of an attribute and a group that both captions and people found (PROTOCOL §8)."""
-
-from __future__ import annotations
+"""Pairs of an attribute and a group that both captions and people found (PROTOCOL §8; Jha et al. 2024,
+ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667)."""
 
 from dataclasses import dataclass
 
@@ -27,19 +26,9 @@ class Agreement:
 def agreement(named: ArrayLike, selected: ArrayLike, shown: ArrayLike) -> Agreement:
     """The share of pairs mentioned in captions and shown to people that somebody selected, L(attr, id) > 0.
 
-    Parameters
-    ----------
-    named, selected, shown : array_like of int, shape (P,)
-        For each pair: how often captions mention it, people selected it, and people were shown it.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a value is not a count, or a pair was selected more often than shown.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
+    `named`, `selected`, `shown`, shape (P,): how often captions mention each pair, people selected it, and
+    people were shown it. Raises ValueError if the shapes differ, a value is not a count, or a pair was
+    selected more often than shown.
 
     Examples
     --------
@@ -59,23 +48,12 @@ def agreement(named: ArrayLike, selected: ArrayLike, shown: ArrayLike) -> Agreem
 def resampled(
     named: ArrayLike, selected: ArrayLike, shown: ArrayLike, *, image_weights: ArrayLike
 ) -> tuple[Bools, Bools]:
-    """Which pairs of one group people agree with, and which are counted, in each resample.
+    """Which pairs of one group people agree with, and which are counted, in each resample: (B, A) each. The
+    shares are the row sums of the first divided by those of the second.
 
-    A drawn image contributes both its captions and its judgements: `selected` and `shown` must come from the
-    same draws as `image_weights`.
-
-    Parameters
-    ----------
-    named : array_like of int, shape (I, A)
-        How often the captions of each image mention each attribute.
-    selected, shown : array_like of int, shape (B, A)
-        k and n of each attribute in each resample, as `bootstrap.weighted_sums` gives them.
-    image_weights : array_like of int, shape (B, I)
-
-    Returns
-    -------
-    (ndarray, ndarray) of bool, each of shape (B, A)
-        The shares are the row sums of the first divided by those of the second.
+    `named` (I, A): how often the captions of each image mention each attribute. `selected`, `shown` (B, A): k
+    and n in each resample, as `bootstrap.weighted_sums` gives them, from the same draws as `image_weights`
+    (B, I): a drawn image contributes both its captions and its judgements.
 
     Examples
     --------

@@ -1,7 +1,5 @@
 """Salience: how much an attribute stands out for one group among others (PROTOCOL §8)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,26 +10,7 @@ SMOOTHING = 1.0
 
 
 def term_frequency(matches: ArrayLike, *, smoothing: float = SMOOTHING, absent: int = 0) -> Floats:
-    r"""Smoothed relative frequency of each attribute among all matches.
-
-    .. math:: tf(attr, id) = (k_{attr} + a) / (\sum_{attr'} k_{attr'} + a A)
-
-    Parameters
-    ----------
-    matches : array_like of int, shape (..., M)
-        k: how often each attribute occurs for a group. Each row of the last axis is one group (or one
-        resample of a group).
-    smoothing : float
-        The constant a of additive smoothing (Laplace's for 1, the default); 0 for none.
-    absent : int
-        Number of further attributes that were searched for but never occur: A = M + absent. They take
-        their share of the smoothing without a column.
-
-    Returns
-    -------
-    ndarray of float, shape (..., M)
-        Rows sum to 1 if no attribute is absent. NaN (missing) for a row without matches if there is no
-        smoothing.
+    r"""tf of `salience`, shape (..., M). Rows sum to 1 if no attribute is absent.
 
     Examples
     --------
@@ -51,22 +30,7 @@ def term_frequency(matches: ArrayLike, *, smoothing: float = SMOOTHING, absent: 
 
 
 def inverse_document_frequency(document_frequency: ArrayLike, documents: ArrayLike) -> Floats:
-    r"""How rare each attribute is among the documents.
-
-    .. math:: idf(attr, C) = \ln \frac{1 + |C|}{1 + df_{attr}} + 1
-
-    It is never below 1 and is the smoothed form that scikit-learn also uses [1]_.
-
-    Parameters
-    ----------
-    document_frequency : array_like of int, shape (..., M)
-        df: number of documents in which each attribute occurs, at most `documents`.
-    documents : array_like of int, shape () or (...)
-        |C|: number of documents; one number for all rows, or one for each row.
-
-    References
-    ----------
-    .. [1] Pedregosa et al. (2011), Scikit-learn, JMLR 12, 2825-2830: TfidfTransformer, smooth_idf.
+    """idf of `salience`, shape (..., M), never below 1.
 
     Examples
     --------
@@ -90,38 +54,39 @@ def salience(
     smoothing: float = SMOOTHING,
     absent: int = 0,
 ) -> Floats:
-    r"""Salience of each attribute for a group.
+    r"""Salience of each attribute for a group, shape (..., M).
 
-    .. math:: S(attr, id) = tf(attr, id) \cdot idf(attr, C)
+    .. math:: S(attr, id) = tf \cdot idf, \qquad
+              tf = \frac{k_{attr} + a}{\sum_{attr'} k_{attr'} + a A}, \qquad
+              idf = \ln \frac{1 + |C|}{1 + df_{attr}} + 1
 
     ViSAGe's arguments [1]_: matches of attributes in the captions of a group's images; the documents are the
     captions of all groups. SeeGULL's arguments [2]_: votes that call an attribute a stereotype of a group;
-    the documents are the groups of its region, each with its associated attributes.
+    the documents are the groups of its region, each with its associated attributes. The smoothed idf is that
+    of scikit-learn [3]_.
 
     Parameters
     ----------
     matches : array_like of int, shape (..., M)
+        k: how often each attribute occurs for a group. Each row of the last axis is one group (or one
+        resample of a group).
     document_frequency : array_like of int, shape (M,) or (..., M)
+        df: number of documents in which each attribute occurs, at most `documents`.
     documents : array_like of int, shape () or (...)
+        |C|: number of documents; one number for all rows, or one for each row.
     smoothing : float
+        The constant a of additive smoothing (Laplace's for 1, the default). With it, salience is above 0
+        even for an attribute that never occurs: report only those that do. With 0, a row without matches is
+        NaN (missing).
     absent : int
-        As in `term_frequency` and `inverse_document_frequency`.
+        Number of further attributes that were searched for but never occur: A = M + absent. They take
+        their share of the smoothing without a column.
 
-    Returns
-    -------
-    ndarray of float, shape (..., M)
-        With smoothing always above 0, even for an attribute that never occurs: report only attributes
-        that occur.
+    Raises ValueError if a value is not a count, the shapes do not match, or df exceeds the documents.
 
-    Raises
-    ------
-    ValueError
-        If a value is not a count, the shapes do not match, or df exceeds the number of documents.
-
-    References
-    ----------
     .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
     .. [2] Jha et al. (2023), SeeGULL, ACL 2023. doi:10.18653/v1/2023.acl-long.548
+    .. [3] Pedregosa et al. (2011), Scikit-learn, JMLR 12, 2825-2830: TfidfTransformer, smooth_idf.
 
     Examples
     --------

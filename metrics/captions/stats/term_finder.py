@@ -1,6 +1,5 @@
-"""Finding attributes in captions (PROTOCOL §8)."""
-
-from __future__ import annotations
+"""Finding attributes in captions (PROTOCOL §8; Jha et al. 2024, ViSAGe, doi:10.18653/v1/2024.acl-long.667).
+Lemmas: the dictionary of simplemma (Barbaresi, doi:10.5281/zenodo.4673264)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -39,27 +38,9 @@ class TermFinder:
 def term_finder(attributes: Sequence[str]) -> TermFinder:
     """Prepare to search for `attributes`: whole words after lower-casing and lemmatising, phrases as phrases.
 
-    Parameters
-    ----------
-    attributes : sequence of str
-        Lower-cased and lemmatised like captions. Two attributes with the same lemmas ('hat', 'hats') are
-        both found wherever one occurs. A text without words is never found.
-
-    Returns
-    -------
-    Finder
-        `find(caption)` gives the index into `attributes` of every occurrence. An attribute within another
-        one is also found: 'dark skin' is an occurrence of 'skin'.
-
-    Raises
-    ------
-    ValueError
-        If an attribute is given twice, because its occurrences would be counted twice.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
-    .. [2] Barbaresi, simplemma, doi:10.5281/zenodo.4673264: the lemmas, from a dictionary it ships.
+    Two attributes with the same lemmas ('hat', 'hats') are both found wherever one occurs, and so is an
+    attribute within another one: 'dark skin' is an occurrence of 'skin'. A text without words is never found.
+    Raises ValueError if an attribute is given twice, because its occurrences would be counted twice.
 
     Examples
     --------

@@ -1,16 +1,10 @@
-"""Shared by all figures: a Vega-Lite specification with its numbers, one style, four file formats.
-
-Charts take numbers, not studies; each room's `figures.py` fetches the numbers. Charts have a white
-background, so that they look the same on a dark page, in a paper and in print, and they never distinguish
-things by colour alone (DESIGN §7).
-"""
-
-from __future__ import annotations
+"""Shared by all figures: a Vega-Lite specification with its numbers, one style, file formats (DESIGN §7)."""
 
 import csv
 import hashlib
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -73,10 +67,16 @@ class Figure:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def apply_style(chart: Any) -> dict[str, Any]:
-    """The specification of an Altair chart, in the style of all figures."""
+def apply_style(chart: Any, title: str = "", subtitle: Sequence[str] | str = ()) -> dict[str, Any]:
+    """The specification of an Altair chart with its title, in the style of all figures."""
+    # altair takes most of a second to import, too long for every command
+    import altair as alt
+
+    if title:
+        chart = chart.properties(title=alt.Title(title, subtitle=subtitle))
     specification: dict[str, Any] = (
-        chart.configure(font="Liberation Sans, Arial, Helvetica, sans-serif")
+        chart.properties(background="white", padding=14)
+        .configure(font="Liberation Sans, Arial, Helvetica, sans-serif")
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK,
@@ -150,3 +150,19 @@ def _csv(figure: Figure) -> bytes:
         [safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in figure.rows
     )
     return out.getvalue().encode()
+
+
+def marked_title(study: str, *, simulated: bool) -> str:
+    """The title of a study, marked as simulated unless it already says so.
+
+    Examples
+    --------
+    >>> marked_title("Trial", simulated=True), marked_title("Simulated trial", simulated=True)
+    ('Trial – simulated answers', 'Simulated trial')
+    """
+    return f"{study} – simulated answers" if simulated and "simulated" not in study.lower() else study
+
+
+def answered_by(*, simulated: bool) -> str:
+    """The cell of the column `answers`."""
+    return "simulated" if simulated else "given by people"

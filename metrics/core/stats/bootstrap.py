@@ -1,9 +1,7 @@
 """Two-way cluster bootstrap over images and annotators (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +9,7 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import checks, single_responses
 from metrics.core.stats.checks import Floats, Ints
 
-# Weights in memory at a time: 4 million numbers are 32 MB, whatever the size of the study.
+# Numbers in memory at a time: 4 million are 32 MB, whatever the size of the study.
 _CHUNK_SIZE = 4_000_000
 
 
@@ -29,13 +27,16 @@ def generator(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
-def cluster_weights(clusters: int, resamples: int, rng: np.random.Generator) -> Ints:
-    """How often each of `clusters` clusters is drawn when that many are drawn with replacement.
+def chunks(resamples: int, numbers: int) -> Iterator[slice]:
+    """Slices of the resamples, of which each needs so many `numbers`, that fit in memory at once."""
+    step = max(1, _CHUNK_SIZE // max(1, numbers))
+    for start in range(0, resamples, step):
+        yield slice(start, min(start + step, resamples))
 
-    Returns
-    -------
-    ndarray of int, shape (resamples, clusters)
-        Every row sums to `clusters`.
+
+def cluster_weights(clusters: int, resamples: int, rng: np.random.Generator) -> Ints:
+    """How often each of `clusters` clusters is drawn when that many are drawn with replacement: shape
+    (resamples, clusters), every row sums to `clusters`.
 
     Examples
     --------
@@ -58,15 +59,8 @@ def joint_weights(
     these three strata is drawn with replacement, as many times as it has clusters, so that each side keeps
     its size in every resample.
 
-    Parameters
-    ----------
-    first, second : array_like of int, shape (R,) and (S,)
-        The cluster of each row; equal labels on both sides are the same cluster.
-
-    Returns
-    -------
-    (ndarray, ndarray) of int, shapes (resamples, I) and (resamples, J)
-        One column for each distinct label of the side, in ascending order.
+    `first` (R,) and `second` (S,): the cluster of each row; equal labels on both sides are the same cluster.
+    The weights, (resamples, I) and (resamples, J), have a column for each distinct label in ascending order.
 
     Examples
     --------
@@ -92,15 +86,10 @@ def joint_weights(
 class AnnotatorDraws:
     """How often each annotator is drawn in each of B resamples, the same for all groups that they judged.
 
-    For numbers over several groups: a person's habits affect all groups that they judged, and would average
-    out if annotators were drawn anew for each group. Each annotator is drawn at first use, from a Poisson
-    distribution with mean 1. For many people this approximates drawing with replacement, and their number
-    need not be known beforehand [1]_. Negative labels mean unknown annotators, who are not drawn here.
-
-    References
-    ----------
-    .. [1] Owen & Eckles (2012), Bootstrapping data arrays of arbitrary order, Annals of Applied Statistics
-           6(3), 895-927. doi:10.1214/12-AOAS547
+    For numbers over several groups: a person's habits affect all groups that they judged. Each annotator is
+    drawn at first use from a Poisson distribution with mean 1, which for many people approximates drawing
+    with replacement (Owen & Eckles 2012, Annals of Applied Statistics 6(3), doi:10.1214/12-AOAS547). Unknown
+    annotators (negative labels) are not drawn here.
 
     Examples
     --------
@@ -136,19 +125,10 @@ def weighted_sums(
 
     .. math:: K_{ba} = \sum_r w_{b,image(r)} \, v_{b,annotator(r)} \, k_{ra}
 
-    Parameters
-    ----------
-    selected, shown : array_like of int, shape (R, A)
-        How often response r selected attribute a, and how often it was shown: 0 or 1, or more if repeated.
-    images, annotators : array_like of int, shape (R,)
-        Cluster of each response, as a column index of the weights.
-    image_weights, annotator_weights : array_like of int, shapes (B, I) and (B, J)
-        How often each cluster was drawn in each resample.
-
-    Returns
-    -------
-    (ndarray, ndarray), each of shape (B, A)
-        Whole numbers, as floats.
+    `selected` and `shown` (R, A): how often response r selected attribute a, and how often it was shown.
+    `images` and `annotators` (R,): the column of each response in `image_weights` (B, I) and
+    `annotator_weights` (B, J), which say how often each cluster was drawn. Both results (B, A) are whole
+    numbers, as floats. Raises ValueError for shapes that do not match.
     """
     k, n = checks.selected_of_shown(selected, shown, ndim=2)
     image_of, annotator_of = np.asarray(images), np.asarray(annotators)
@@ -170,9 +150,7 @@ def weighted_sums(
     kind = _exact_float_type(by_image, by_annotator, both)
     both, first, second = both.astype(kind), by_image.astype(kind), by_annotator.astype(kind)
     sums = np.empty((len(by_image), both.shape[1]))
-    step = max(1, _CHUNK_SIZE // max(1, len(pairs)))
-    for start in range(0, len(by_image), step):
-        rows = slice(start, start + step)
+    for rows in chunks(len(by_image), len(pairs)):
         weights = first[rows][:, pairs[:, 0]]
         np.multiply(weights, second[rows][:, pairs[:, 1]], out=weights)
         sums[rows] = weights @ both
@@ -202,40 +180,16 @@ def resampled_likelihoods(
 ) -> tuple[Floats, Floats]:
     """Likelihoods and selection counts of one identity group in each resample of images and annotators.
 
-    Images and annotators are drawn independently, each with replacement and as many as there are. The weight
-    of a response is the number of draws of its image times that of its annotator: the "pigeonhole" bootstrap
-    [1]_. It is conservative: with two crossed kinds of cluster it is never too narrow, but if neither images
-    nor annotators differ, its variance is about three times the true one and the interval 1.7 times too wide.
-    If annotators are not identified, give each response a cluster of its own. Two answers of one person then
-    count as independent, and nothing here can correct that.
+    Images and annotators are drawn independently, each with replacement and as many as there are: the
+    pigeonhole bootstrap (Owen 2007, Annals of Applied Statistics 1(2), doi:10.1214/07-AOAS122). It is
+    never too narrow; if neither images nor annotators differ, the interval is 1.7 times too wide. If
+    annotators are not identified, give each response a cluster of its own: two answers of one person then
+    count as independent.
 
-    Annotators with a single response are not drawn one by one if many of these responses are equal. Drawing
-    the counts of equal responses has the same distribution, and is as fast for ten million of them
-    (`metrics.core.stats.single_responses`).
-
-    Parameters
-    ----------
-    selected, shown : array_like of int, shape (R, A)
-        As in `weighted_sums`.
-    images, annotators : array_like, shape (R,)
-        Any labels; equal labels are one cluster.
-    resamples : int
-    rng : numpy.random.Generator
-    answers : array_like of int, shape (R,), optional
-        The row of `selected` and `shown` of each response, if these hold each distinct answer once.
-    annotator_draws : AnnotatorDraws, optional
-        Draws annotators once for several groups; without it, they are drawn for this group alone.
-
-    Returns
-    -------
-    (ndarray, ndarray), each of shape (resamples, A)
-        k / n, NaN if the attribute was not shown in the resample, so that it drops out of that resample's
-        mean; and k.
-
-    References
-    ----------
-    .. [1] Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411.
-           doi:10.1214/07-AOAS122
+    `selected` and `shown` (R, A) as in `weighted_sums`; `images` and `annotators` (R,): any labels, equal
+    labels are one cluster. `answers` (R,): the row of `selected` and `shown` of each response, if these hold
+    each distinct answer once. `annotator_draws` draws annotators once for several groups. The results, each
+    (resamples, A), are k / n (NaN if the attribute was not shown) and k. ValueError without a response.
 
     Examples
     --------
@@ -283,19 +237,11 @@ def sums_over_annotators(
     """k and n of every attribute, shape (B, A) each, for given image weights and drawn annotators.
 
     `answer_of`, `image_of` and `annotators` (R,): each response's row of `k` and `n` (P, A), its column of
-    `image_weights` (B, I), and a label of its annotator. `annotator_draws` draws the known annotators, if
-    given.
+    `image_weights` (B, I), and a label of its annotator.
     """
     if annotator_draws is not None:
         return _sums_over_shared_annotators(
-            k,
-            n,
-            answer_of,
-            image_of,
-            annotators,
-            image_weights=image_weights,
-            rng=rng,
-            annotator_draws=annotator_draws,
+            k, n, answer_of, image_of, annotators, image_weights, rng, annotator_draws
         )
     annotator_of = checks.labels("annotators", annotators, length=len(answer_of))
     multiple_rng, single_rng = rng.spawn(2)
@@ -334,7 +280,6 @@ def _sums_over_shared_annotators(
     answer_of: Ints,
     image_of: Ints,
     annotators: Ints,
-    *,
     image_weights: Ints,
     rng: np.random.Generator,
     annotator_draws: AnnotatorDraws,
@@ -374,12 +319,8 @@ def _unique_answers(k: Ints, n: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _first_columns(clusters: int, number: int, resamples: int, rng: np.random.Generator) -> Ints:
-    """The first `number` columns of `cluster_weights`, with at most `_CHUNK_SIZE` numbers in memory besides
-    them."""
-    step = max(1, _CHUNK_SIZE // clusters)
-    return np.concatenate(
-        [
-            cluster_weights(clusters, min(step, resamples - start), rng)[:, :number]
-            for start in range(0, resamples, step)
-        ]
-    )
+    """The first `number` columns of `cluster_weights`, with few numbers in memory besides them."""
+    found = np.empty((resamples, number), dtype=np.int64)
+    for rows in chunks(resamples, clusters):
+        found[rows] = cluster_weights(clusters, rows.stop - rows.start, rng)[:, :number]
+    return found

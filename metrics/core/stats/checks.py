@@ -1,7 +1,5 @@
 """Input checks shared by all statistics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The resamples of both scores are drawn together (`paired_likelihoods`): images a
 share are drawn once, so that their effects cancel.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,19 +47,11 @@ def difference(
     .. math:: p = \min\left(1, 2 \min\left(\frac{1 + \#\{d_b \le 0\}}{B + 1},
               \frac{1 + \#\{d_b \ge 0\}}{B + 1}\right)\right),
 
-    the smallest level at which the interval no longer contains 0 [1]_. It is never 0: the minimum with B
-    resamples is 2 / (B + 1).
+    the smallest level at which the interval no longer contains 0, at least 2 / (B + 1) (Efron & Tibshirani
+    1993, An Introduction to the Bootstrap, chapters 13 and 15).
 
-    Parameters
-    ----------
-    first, second : float
-    first_samples, second_samples : array_like of float, shape (B,)
-        Resample b of both must come from the same draw of shared images and annotators. An undefined
-        difference (NaN, or infinity minus infinity) is left out and counted.
-
-    References
-    ----------
-    .. [1] Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 13 and 15.
+    Resample b of both samples (B,) must come from the same draw of shared images and annotators. An undefined
+    difference (NaN, or infinity minus infinity) is left out and counted.
 
     Examples
     --------
@@ -84,8 +74,7 @@ def log_ratio(
 ) -> Difference:
     r"""The natural logarithm of the ratio of two non-negative scores: `difference` of their logarithms.
 
-    0 means no change, log 2 twice as much. Infinite if only one of the two is 0 or infinite, undefined if
-    both are.
+    Infinite if only one of the two is 0 or infinite, undefined if both are. Raises ValueError for negatives.
 
     Examples
     --------
@@ -111,20 +100,10 @@ def _two_sided_p(drawn: Floats) -> float:
 
 
 def false_discovery(p: ArrayLike) -> Floats:
-    """The q of Benjamini and Hochberg for each of several comparisons [1]_.
+    """The q (M,) of Benjamini and Hochberg (1995, doi:10.1111/j.2517-6161.1995.tb02031.x) for several
+    comparisons with `p` (M,). NaN (undefined) does not count as a comparison and stays NaN.
 
-    Of all differences with q below 5 %, at most 5 % are expected to be false. Valid for independent and
-    positively dependent tests.
-
-    Parameters
-    ----------
-    p : array_like of float, shape (M,)
-        NaN (undefined) does not count as a comparison and stays NaN.
-
-    References
-    ----------
-    .. [1] Benjamini & Hochberg (1995), Controlling the false discovery rate, Journal of the Royal Statistical
-           Society B 57(1), 289-300. doi:10.1111/j.2517-6161.1995.tb02031.x
+    Valid for independent and positively dependent tests.
 
     Examples
     --------
@@ -154,21 +133,15 @@ def paired_likelihoods(
     rng: np.random.Generator,
     annotator_draws: bootstrap.AnnotatorDraws | None = None,
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """`bootstrap.resampled_likelihoods` of both sides in the same resamples.
+    """`bootstrap.resampled_likelihoods` of both sides in the same resamples: (k / n, k) of the first and of
+    the second side, each of shape (resamples, A of that side).
 
-    Images on both sides are drawn once for both, and so are annotators; those on one side only are drawn for
-    that side. Each of these three strata is drawn with replacement, as many times as it has members, so that
-    each side keeps its size. `annotator_draws`, if given, draws the known annotators once for all groups
-    compared.
-
-    Returns
-    -------
-    ((ndarray, ndarray), (ndarray, ndarray))
-        (k / n, k) of the first and of the second side, each of shape (resamples, A of that side).
+    Images and annotators on both sides are drawn once for both, as in `bootstrap.joint_weights`.
+    `annotator_draws`, if given, draws the known annotators once for all groups compared. Raises ValueError if
+    a side has no response.
     """
-    for side in (first, second):
-        if not len(side.answers):
-            raise ValueError("There is no response to resample on one of the sides.")
+    if not (len(first.answers) and len(second.answers)):
+        raise ValueError("There is no response to resample on one of the sides.")
     image_rng, annotator_rng, *side_rngs = rng.spawn(4)
     drawn = (_renumbered(first.images, second.images), _renumbered(first.annotators, second.annotators))
     image_weights = bootstrap.joint_weights(*drawn[0], resamples, image_rng)

@@ -1,31 +1,18 @@
 """Means of ratings, and their two-way cluster bootstrap (PROTOCOL §4, §10)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats
 
-# Weights in memory at a time: 4 million numbers are 32 MB, whatever the number of ratings.
-_CHUNK_SIZE = 4_000_000
+LOWEST, HIGHEST = -1.0, 4.0
+"""The scale on which people rate how offensive something is (PROTOCOL §4)."""
 
 
 def means(values: ArrayLike, chosen: ArrayLike) -> Floats:
-    """Mean of the chosen values for each selection.
-
-    Parameters
-    ----------
-    values : array_like of float, shape (R,)
-        NaN is a missing value and is left out.
-    chosen : array_like of bool, shape (R, M)
-        Column m chooses the values of selection m.
-
-    Returns
-    -------
-    ndarray of float, shape (M,)
-        NaN if nothing is chosen.
+    """Mean (M,) of the `values` (R,) that each column of `chosen` (R, M), booleans, chooses; NaN if there is
+    none. NaN among the values is left out.
 
     Examples
     --------
@@ -51,28 +38,10 @@ def resampled_means(
                             {\sum_r u_{b,item(r)} \, v_{b,annotator(r)} \, c_{rj}}
 
     Items and annotators are drawn independently, with replacement, as many as there are: the pigeonhole
-    bootstrap [1]_, as in `bootstrap.resampled_likelihoods`. Ratings that belong together, such as those of
-    one attribute in many associations, form one item and are drawn together.
-
-    Parameters
-    ----------
-    values, chosen
-        As in `means`.
-    items : array_like, shape (R,)
-        Any labels; equal labels are one cluster.
-    annotators : array_like, shape (R,), optional
-        None if unknown: then only items are drawn, and the interval does not include the variation between
-        annotators.
-
-    Returns
-    -------
-    ndarray of float, shape (resamples, M)
-        NaN if a resample contains none of the chosen values.
-
-    References
-    ----------
-    .. [1] Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411.
-           doi:10.1214/07-AOAS122
+    bootstrap (Owen 2007, doi:10.1214/07-AOAS122), as in `bootstrap.resampled_likelihoods`. `items` and
+    `annotators` (R,): any labels; equal labels are one cluster. Without annotators only items are drawn, and
+    the interval does not include the variation between annotators. The means, (resamples, M), are NaN if a
+    resample contains none of the chosen values. Raises ValueError without a rating.
 
     Examples
     --------
@@ -95,9 +64,7 @@ def resampled_means(
     both = np.zeros((len(cells), 2 * used.shape[1]))
     np.add.at(both, cell_of.ravel(), np.hstack([used * value[:, None], used]))
     sums = np.empty((resamples, both.shape[1]))
-    step = max(1, _CHUNK_SIZE // len(cells))
-    for start in range(0, resamples, step):
-        rows = slice(start, start + step)
+    for rows in bootstrap.chunks(resamples, len(cells)):
         weights = item_weights[rows][:, cells[:, 0]]
         if annotator_weights is not None:
             weights = weights * annotator_weights[rows][:, cells[:, 1]]

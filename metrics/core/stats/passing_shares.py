@@ -1,8 +1,6 @@
 """Shares of units that pass a rule about their labels, resampled over items and annotators (PROTOCOL §2, §3,
 §10). For consensus, the rules of visual nature, and known stereotypes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -15,23 +13,10 @@ Rule = Callable[[Ints], tuple[Bools, Bools]]
 """From a table (N, C) of how often each unit was given each label to which units pass and which count, (N, M)
 each."""
 
-# Numbers in memory at a time: 4 million are 32 MB, whatever the number of answers.
-_CHUNK_SIZE = 4_000_000
-
 
 def count_labels(units: ArrayLike, labels: ArrayLike, *, shape: tuple[int, int]) -> Ints:
-    """How often each unit was given each label.
-
-    Parameters
-    ----------
-    units, labels : array_like of int, shape (R,)
-        The unit and the label of each answer, from 0.
-    shape : (int, int)
-        U and C: how many units and labels there are.
-
-    Returns
-    -------
-    ndarray of int, shape (U, C)
+    """How often each unit was given each label, shape (U, C). `units` and `labels` (R,) of the answers start
+    at 0.
 
     Examples
     --------
@@ -56,43 +41,21 @@ def resampled_shares(
 ) -> Floats:
     r"""Share of counted units that pass in each resample of items and annotators, recentred on the estimate.
 
-    Items and annotators are drawn independently, with replacement, as many as there are [1]_. An answer is
-    repeated as often as its annotator was drawn, the rule is applied to the resampled answers, and a unit
-    counts as often as its item was drawn:
+    Items and annotators are drawn independently, with replacement, as many as there are (Owen 2007,
+    doi:10.1214/07-AOAS122). An answer is repeated as often as its annotator was drawn, the rule is applied to
+    the resampled answers, and a unit counts as often as its item was drawn:
 
     .. math:: s_b = \frac{\sum_u w_{b,item(u)} \, passed(T_{bu})}{\sum_u w_{b,item(u)} \, counted(T_{bu})},
               \qquad T_{bul} = \sum_{r: u(r) = u, l(r) = l} v_{b,annotator(r)}
 
-    A rule counts equal answers, and an annotator who is drawn twice agrees with themselves. Resamples
-    therefore pass more or less often than answers of as many different people would. Only the spread is used:
-    the shares are moved so that their mean is the estimate (`percentiles.recentred`).
+    An annotator who is drawn twice agrees with themselves, so only the spread is used
+    (`percentiles.recentred`).
 
-    Parameters
-    ----------
-    units, labels : array_like of int, shape (R,)
-        As in `tables`.
-    annotators : array_like, shape (R,)
-        Any labels; equal labels are one cluster. If annotators are unknown, one label for each answer.
-    items : array_like, shape (U,)
-        The item of each unit; units of the same item are drawn together.
-    number : int
-        How many labels there are, C.
-    rule : Rule
-        It must not count a unit without drawn answers.
-    require_all_units : bool
-        If true, an item counts once, and passes if all its counted units do; otherwise each unit counts.
-    resamples : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of float, shape (resamples, M)
-        NaN if nothing counts in a resample.
-
-    References
-    ----------
-    .. [1] Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411.
-           doi:10.1214/07-AOAS122
+    `units` and `labels` (R,) as in `count_labels`; `annotators` (R,): any labels, equal ones are one cluster;
+    if they are unknown, one for each answer. `items` (U,): the item of each unit; `number`: how many labels
+    there are, C. `rule` must not count a unit without drawn answers. `require_all_units`: items count once,
+    and pass if all their counted units do. The shares, (resamples, M), are NaN if nothing counts in a
+    resample. Raises ValueError without an answer.
 
     Examples
     --------
@@ -113,9 +76,8 @@ def resampled_shares(
     size = len(item_of) * number
     item_rng, annotator_rng = rng.spawn(2)
     pieces = []
-    step = max(1, _CHUNK_SIZE // max(size, len(cells)))
-    for start in range(0, resamples, step):
-        drawn = min(step, resamples - start)
+    for rows in bootstrap.chunks(resamples, max(size, len(cells))):
+        drawn = rows.stop - rows.start
         times = bootstrap.cluster_weights(int(annotator_of.max()) + 1, drawn, annotator_rng)
         table = np.zeros((drawn, size), dtype=np.int64)
         table[:, given] = np.add.reduceat(times[:, annotator_of[order]], starts, axis=1)
@@ -125,22 +87,15 @@ def resampled_shares(
         pieces.append(
             _shares(passed.reshape(shape), counted.reshape(shape), item_of, weights, require_all_units)
         )
-    estimates = _estimates(
-        np.bincount(cells, minlength=size).reshape(-1, number), rule, item_of, require_all_units
-    )
+    passed, counted = rule(np.bincount(cells, minlength=size).reshape(-1, number))
+    once = np.ones((1, int(item_of.max()) + 1), dtype=np.int64)
+    estimates = _shares(passed[None], counted[None], item_of, once, require_all_units)[0]
     return np.column_stack(
         [
             percentiles.recentred(column, estimate)
             for column, estimate in zip(np.concatenate(pieces).T, estimates.tolist(), strict=True)
         ]
     )
-
-
-def _estimates(table: Ints, rule: Rule, item_of: Ints, require_all_units: bool) -> Floats:
-    """The shares without resampling, shape (M,)."""
-    passed, counted = rule(table)
-    once = np.ones((1, int(item_of.max()) + 1), dtype=np.int64)
-    return np.asarray(_shares(passed[None], counted[None], item_of, once, require_all_units)[0])
 
 
 def _shares(passed: Bools, counted: Bools, item_of: Ints, weights: Ints, require_all_units: bool) -> Floats:

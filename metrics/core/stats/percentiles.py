@@ -1,7 +1,5 @@
 """Percentile intervals from resamples (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,23 +24,10 @@ class Interval:
 def percentile_intervals(samples: ArrayLike, estimates: ArrayLike, *, level: float = 0.95) -> list[Interval]:
     """Percentile interval of each column.
 
-    The bounds are values that occurred: the inverse of the empirical distribution function [1]_, without
-    interpolation, which is impossible with infinite values. Undefined (NaN) resamples are left out, infinite
-    ones are kept; both are counted. A percentile interval need not contain its estimate; if so, it is
-    widened, so that a reader never sees a value outside its interval.
-
-    Parameters
-    ----------
-    samples : array_like of float, shape (B, M)
-    estimates : array_like of float, shape (M,)
-        An undefined (NaN) estimate has no interval.
-    level : float
-        Coverage, between 0 and 1.
-
-    References
-    ----------
-    .. [1] Efron (1981), Nonparametric standard errors and confidence intervals, Canadian Journal of
-           Statistics 9(2), 139-158. doi:10.2307/3314608
+    `samples` (B, M), `estimates` (M,); an undefined (NaN) estimate has no interval. Bounds are values that
+    occurred (Efron 1981, doi:10.2307/3314608), without interpolation, which is impossible with infinite
+    values. Undefined (NaN) resamples are left out, infinite ones are kept; both are counted. An interval
+    without its estimate is widened to contain it. Raises ValueError for other shapes or levels.
 
     Examples
     --------
@@ -74,14 +59,9 @@ def percentile_intervals(samples: ArrayLike, estimates: ArrayLike, *, level: flo
 def recentred(shares: ArrayLike, estimate: float) -> Floats:
     """Resampled shares, moved so that their mean is the estimate, and clipped to between 0 and 1.
 
-    A resample contains about 63 % of the distinct clusters, some of them more than once. This biases shares
-    of things seen at least once or stated by at least two: fewer images have fewer chances to show an
-    attribute, and an annotator who is drawn twice agrees with themselves. The interval needs the spread of
-    the shares; their mean estimates nothing. (In simulations with 12 groups of 10 images and 9 annotators, 95
-    % intervals of what was seen at least once contain the true share in 98 % of studies, and percentiles of
-    the unmoved shares in 24 %: tests/metrics/captions/test_caption_pairs.py.)
-
-    NaN if the share is NaN; all NaN if the estimate is.
+    A resample contains about 63 % of the distinct clusters, which biases shares of things seen at least once
+    or stated by at least two; only their spread is needed (tests/metrics/captions/test_caption_pairs.py shows
+    the coverage). NaN if the share is NaN; all NaN if the estimate is. Raises ValueError outside 0 to 1.
 
     Examples
     --------

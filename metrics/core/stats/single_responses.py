@@ -1,16 +1,11 @@
 r"""Resample responses of annotators who gave only one, in groups of equal responses (PROTOCOL §10).
 
-If annotators are not identified, each response is a cluster of its own: a resample draws as many responses as
-there are, each equally likely, and each draw counts with its image's weight w. Two equal responses to images
-of equal weight are interchangeable. If M of N responses have answer p on images of weight w, the number of
-their draws among R is binomial(R, M / N), and all such cells (w, p) together are multinomial: the same
-distribution as drawing single responses and counting. Nothing is approximated.
+Two equal responses to images of equal weight w are interchangeable. If M of N responses have answer p on
+images of weight w, all such cells (w, p) are multinomial: the same distribution as drawing single responses.
 
 .. math:: K_{ba} = \sum_w w \sum_p C_{bwp} k_{pa}, \qquad
           C_b \sim \mathrm{Multinomial}(R_b, M_{bwp} / N)
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -39,20 +34,10 @@ def draw_answers(
     draws: Ints,
     rng: np.random.Generator,
 ) -> Floats:
-    """How often each answer counts in each resample: draws times the weight of the image.
+    """How often each answer counts in each resample (B, answers): draws times the weight of the image.
 
-    Parameters
-    ----------
-    images, answers_of : ndarray of int, shape (N,)
-        Each response's image, as a column of `image_weights`, and the index of its answer.
-    image_weights : ndarray of int, shape (B, I)
-    draws : ndarray of int, shape (B,)
-        How many of the N responses are drawn, with replacement.
-
-    Returns
-    -------
-    ndarray, shape (B, answers)
-        Whole numbers, as floats.
+    `images` and `answers_of` (N,): each response's image, as a column of `image_weights` (B, I), the index
+    of its answer. `draws` (B,): how many of the N responses are drawn, with replacement.
 
     Examples
     --------

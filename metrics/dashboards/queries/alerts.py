@@ -1,7 +1,5 @@
 """Alerts for leads, computed from the answers so far."""
 
-from __future__ import annotations
-
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Data of the overview page: the study's progress and its stored scores."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

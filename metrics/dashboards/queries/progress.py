@@ -1,11 +1,5 @@
-"""A study's progress: responses, pace and alerts.
-
-This counts all slots and answers of a study. A small study is counted on each visit. For a large one the page
-shows the last count and requests a new one separately, which counts again only if the last count is old
-enough for the time it takes.
-"""
-
-from __future__ import annotations
+"""A study's progress: responses, pace and alerts. The page of a large study shows the last count and requests
+a new one separately."""
 
 import hashlib
 import time
@@ -19,7 +13,7 @@ from django.db.models import Count, Q
 from django.db.models.functions import TruncDate
 
 from annotation.models import Enrolment, Response, Slot, SlotState, Study, StudyStatus, Task
-from metrics.core.study_size import is_large
+from metrics.core.studies import is_large
 from metrics.dashboards.queries import alerts
 
 DAYS = 14

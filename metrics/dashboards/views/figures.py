@@ -1,13 +1,10 @@
 """Views of figures: the list, the page of a figure, and its files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response
@@ -17,7 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.models import Study
 from metrics.core.charts.figure import CONTENT_TYPES, render_figure
 from metrics.core.figure_sources import UnknownFigure
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 
 _MAX_ROWS = 500  # in the table of a figure; the file has all rows
@@ -26,7 +23,6 @@ _NARROW = 640  # pixels: a wider figure scrolls in a narrow window, because it w
 _SPECIFICATION = "json"
 
 
-@login_required
 @require_safe
 def figure_list(request: HttpRequest, name: str) -> HttpResponse:
     """All figures; each is loaded separately, or says why it cannot be drawn."""
@@ -38,7 +34,6 @@ def figure_list(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 @vary_on_headers("HX-Request")
 def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
@@ -64,7 +59,6 @@ def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 def figure_file(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpResponse:
     """The file of a figure; with `?download` the browser saves it."""

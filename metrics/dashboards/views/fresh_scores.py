@@ -1,18 +1,15 @@
 """Polled by pages (htmx) to check whether their scores are up to date, and to wait for new ones."""
 
-from __future__ import annotations
-
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
-from django_htmx.middleware import HtmxDetails
 
 from annotation import policies
+from annotation.core.requests import LoggedIn
 from annotation.models import Study
 from metrics.agreement import queries as agreement
 from metrics.comparisons import queries as comparisons
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import freshness, registry
 from metrics.score_runs.queries import ScoreRequest
@@ -20,9 +17,8 @@ from metrics.score_runs.queries import ScoreRequest
 _MAX_RUNS = 8  # that one page can wait for
 
 
-@login_required
 @require_safe
-def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
+def fresh_scores(request: LoggedIn, name: str) -> HttpResponse:
     """`?of=tendency:corrected` checks the scores of a metric, `?with=` those of a comparison, `?by=gender`
     agreement within and between groups of annotators; `?waiting=7` polls a run. `of` and `waiting` can be
     repeated. A poll without news gets 204."""
@@ -40,7 +36,7 @@ def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
     return render(
         request,
         "metrics/score_runs/_freshness.html",
-        {"study": study, "fresh": fresh, "page_url": _current_page(request)},
+        {"study": study, "fresh": fresh, "page_url": request.htmx.current_url_abs_path or ""},
     )
 
 
@@ -68,10 +64,3 @@ def _agreement_requests(request: HttpRequest) -> list[ScoreRequest]:
     if by not in agreement.BY:
         raise Http404(f"Annotators are not compared by '{by}'.")
     return [] if by == agreement.BY[0] else [agreement.run_of(by)]
-
-
-def _current_page(request: HttpRequest) -> str:
-    """The URL path of the requesting page, if it is on this site."""
-    details = getattr(request, "htmx", None)
-    page = details.current_url_abs_path if isinstance(details, HtmxDetails) else None
-    return page or ""

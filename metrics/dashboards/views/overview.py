@@ -1,21 +1,17 @@
 """The overview page of a study."""
 
-from __future__ import annotations
-
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation import policies
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.dashboards.queries import progress
 from metrics.dashboards.queries.overview import read_overview, shown_metrics
 from metrics.score_runs import freshness
 
 
-@login_required
 @require_safe
 def overview(request: HttpRequest, name: str) -> HttpResponse:
     """`?check` counts and checks the scores during the request; otherwise htmx does it after loading."""
@@ -38,7 +34,6 @@ def overview(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 def live(request: HttpRequest, name: str) -> HttpResponse:
     """The progress section of the overview, polled by htmx. 204 if `?mark` is still current."""

@@ -1,13 +1,10 @@
 """Counterpart of ViSAGe's figure 7: an image with its annotators' boxes and the attributes they mark."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.core.charts.figure import INK, INK_SOFT, Figure, apply_style
-from metrics.core.charts.titles import answered_by, marked_title
+from metrics.core.charts.figure import INK, INK_SOFT, Figure, answered_by, apply_style, marked_title
 
 _SIDE = 460  # longer side of the image
 _LEGEND_WIDTH, _LEGEND_ROW = 270, 20
@@ -28,6 +25,10 @@ class AnnotatedAttribute:
     n: int
     boxes: tuple[tuple[str, float, float, float, float], ...] = ()
 
+    @property
+    def kind(self) -> str:
+        return "stereotypical" if self.stereotypical else "other"
+
 
 def annotated_image_chart(
     attributes: Sequence[AnnotatedAttribute],
@@ -46,27 +47,26 @@ def annotated_image_chart(
 
     width, height = size
     scale = _SIDE / max(size)
+    # with many boxes, lines are thin and only one box of an attribute has a number
+    crowded = sum(len(attribute.boxes) for attribute in attributes) > _MAX_READABLE_BOXES
     boxes = [
         {
-            "number": number if place == 0 or not _crowded(attributes) else "",
+            "number": number if place == 0 or not crowded else "",
             "attribute": attribute.text,
             "who": who,
             "selected": f"{attribute.k} of {attribute.n}",
-            "kind": _kind(attribute),
-            "x0": x0,
-            "y0": y0,
-            "x1": x1,
-            "y1": y1,
+            "kind": attribute.kind,
+            **dict(zip(("x0", "y0", "x1", "y1"), corners, strict=True)),
             **({"link": link} if link else {}),
         }
         for number, attribute in enumerate(attributes, 1)
-        for place, (who, x0, y0, x1, y1) in enumerate(attribute.boxes)
+        for place, (who, *corners) in enumerate(attribute.boxes)
     ]
 
-    def position(field: str, axis: Any, ends: list[int]) -> Any:
-        return axis(f"{field}:Q", axis=None, scale=alt.Scale(domain=ends, nice=False))
-
-    place = {"x": position("x0", alt.X, [0, width]), "y": position("y0", alt.Y, [height, 0])}
+    place: dict[str, Any] = {
+        "x": alt.X("x0:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False)),
+        "y": alt.Y("y0:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False)),
+    }
     base = alt.Chart(alt.NamedData("boxes")).encode(**place)
     area = base.encode(x2="x1:Q", y2="y1:Q")
     tooltip = [
@@ -75,7 +75,7 @@ def annotated_image_chart(
         alt.Tooltip("selected:N", title="Selected"),
         alt.Tooltip("who:N", title="Annotator"),
     ]
-    line = 1 if _crowded(attributes) else 2
+    line = 1 if crowded else 2
     number: dict[str, Any] = {
         "align": "left",
         "baseline": "top",
@@ -105,15 +105,10 @@ def annotated_image_chart(
     ).properties(width=round(width * scale), height=round(height * scale))
     shown = marked_title(study, simulated=simulated)
     title = f"{name}: what annotators saw, and where"
-    chart = alt.hconcat(panel, _legend(alt, attributes), spacing=22).properties(
-        background="white",
-        padding=14,
-        title=alt.Title(
-            title, subtitle=[shown, "Solid lines: stereotypes of the group; dashed: other attributes"]
-        ),
-    )
+    subtitle = [shown, "Solid lines: stereotypes of the group; dashed: other attributes"]
+    chart = alt.hconcat(panel, _legend(alt, attributes), spacing=22)
     selected = "; ".join(
-        f"{attribute.text} ({_kind(attribute)}) {attribute.k} of {attribute.n}" for attribute in attributes
+        f"{attribute.text} ({attribute.kind}) {attribute.k} of {attribute.n}" for attribute in attributes
     )
     return Figure(
         name="annotated-image",
@@ -123,7 +118,7 @@ def annotated_image_chart(
         rows=tuple(
             (
                 attribute.text,
-                _kind(attribute),
+                attribute.kind,
                 attribute.k,
                 attribute.n,
                 *box,
@@ -132,7 +127,7 @@ def annotated_image_chart(
             for attribute in attributes
             for box in attribute.boxes or ((None,) * 5,)
         ),
-        spec=apply_style(chart) | {"datasets": {"boxes": boxes}},
+        spec=apply_style(chart, title, subtitle) | {"datasets": {"boxes": boxes}},
     )
 
 
@@ -143,7 +138,7 @@ def _legend(alt: Any, attributes: Sequence[AnnotatedAttribute]) -> Any:
             "row": row,
             "text": f"{row}  {attribute.text}",
             "selected": f"{attribute.k} of {attribute.n}" + ("" if attribute.boxes else ", no box"),
-            "kind": _kind(attribute),
+            "kind": attribute.kind,
         }
         for row, attribute in enumerate(attributes, 1)
     ]
@@ -163,12 +158,3 @@ def _legend(alt: Any, attributes: Sequence[AnnotatedAttribute]) -> Any:
         x=alt.value(_LEGEND_WIDTH), text="selected:N"
     )
     return alt.layer(*lines, words, counts).properties(width=_LEGEND_WIDTH, height=alt.Step(_LEGEND_ROW))
-
-
-def _crowded(attributes: Sequence[AnnotatedAttribute]) -> bool:
-    """Whether there are so many boxes that lines are thin and only one box of an attribute has a number."""
-    return sum(len(attribute.boxes) for attribute in attributes) > _MAX_READABLE_BOXES
-
-
-def _kind(attribute: AnnotatedAttribute) -> str:
-    return "stereotypical" if attribute.stereotypical else "other"

@@ -5,8 +5,6 @@ countryinfo. Both are read from the installed packages; nothing is downloaded. B
 Earth and take no position on disputed territories.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ class Country:
     point: tuple[float, float] | None
 
 
+@cache
 def country_of(name: str, country: str) -> Country | None:
     """The place of the group `name` of `country`; None if a map of countries cannot show it.
 
@@ -42,20 +41,15 @@ def country_of(name: str, country: str) -> Country | None:
     >>> country_of("Welsh", "United Kingdom") is None
     True
     """
-    if not country or name.casefold() in _NATIONS_WITHIN_COUNTRIES:
-        return None
-    return _country(country.casefold())
-
-
-@cache
-def _country(name: str) -> Country | None:
     # imported here: a table of 250 countries that only maps need
     from countryinfo import CountryInfo, CountryNotFoundError
 
-    if name in _OTHER_NAMES:
-        return Country(_OTHER_NAMES[name], None)
+    if not country or name.casefold() in _NATIONS_WITHIN_COUNTRIES:
+        return None
+    if country.casefold() in _OTHER_NAMES:
+        return Country(_OTHER_NAMES[country.casefold()], None)
     try:
-        found = CountryInfo(name)
+        found = CountryInfo(country.casefold())
     except CountryNotFoundError:
         return None
     code = str(found.iso(3))

@@ -1,10 +1,8 @@
 """World maps of one number for each group: counterparts of ViSAGe's figures 2 and 8."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from metrics.core.charts.figure import (
@@ -44,20 +42,14 @@ class MapTexts:
 
     name: str
     title: str
-    subtitle: str
     measure: str
     short: str
     detail: str
-    alt: str
     columns: tuple[str, ...]
     number: str = "~g"
 
-    def for_study(self, *, subtitle: str, alt: str) -> MapTexts:
-        """The same texts for one study."""
-        return replace(self, subtitle=subtitle, alt=alt)
 
-
-def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
+def world_map(groups: Sequence[MapGroup], texts: MapTexts, *, subtitle: str, alt_text: str) -> Figure:
     """A map in an equal-area projection, each country coloured by the number of its group.
 
     If several groups have the same country, the colour is the mean of their numbers and the tooltip lists
@@ -68,10 +60,12 @@ def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
 
     areas, dots, not_on_map = _split_by_place(groups)
     values = [group["value"] for group in (*areas, *dots) if group["value"] is not None]
+    # from zero, or the lowest value if negative, to the highest
+    domain = [min([0.0, *values]), max([*values, 0.0]) or 1.0]
     colour = alt.Color(
         "value:Q",
         title=texts.measure,
-        scale=alt.Scale(range=list(SEQUENCE), domain=_domain(values), interpolate="lab"),
+        scale=alt.Scale(range=list(SEQUENCE), domain=domain, interpolate="lab"),
         legend=alt.Legend(
             orient="bottom",
             gradientLength=260,
@@ -115,16 +109,14 @@ def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
     ]
     notes = _notes(groups, not_on_map, dots)
     drawn_map = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
-    chart = alt.vconcat(drawn_map, _notes_chart(alt, notes), spacing=4).properties(
-        background="white", padding=14, title=alt.Title(texts.title, subtitle=texts.subtitle)
-    )
+    chart = alt.vconcat(drawn_map, _notes_chart(alt, notes), spacing=4)
     return Figure(
         name=texts.name,
         title=texts.title,
-        alt=f"World map. {texts.alt} {' '.join(notes)}".strip(),
+        alt=f"World map. {alt_text} {' '.join(notes)}".strip(),
         columns=("identity", "country", "iso3", *texts.columns),
         rows=tuple((group.group, group.country, _code(group), *group.cells) for group in groups),
-        spec=apply_style(chart) | {"datasets": {"areas": areas, "dots": dots}},
+        spec=apply_style(chart, texts.title, subtitle) | {"datasets": {"areas": areas, "dots": dots}},
         notes=notes,
     )
 
@@ -178,11 +170,6 @@ def _mark(groups: Sequence[MapGroup], country: str) -> dict[str, Any]:
 def _code(group: MapGroup) -> str:
     country = country_of(group.group, group.country)
     return country.code if country else ""
-
-
-def _domain(values: Sequence[float]) -> list[float]:
-    """From zero, or the lowest value if negative, to the highest."""
-    return [min([0.0, *values]), max([*values, 0.0]) or 1.0]
 
 
 def _notes(

@@ -1,13 +1,11 @@
 """The figure of one image with the boxes of all annotators (ViSAGe, figure 7)."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections import defaultdict
 from collections.abc import Mapping
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
@@ -16,17 +14,10 @@ from metrics.core.answers import counted_judgements, has_simulated_answers, ster
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import FigureSource, NothingToDraw, group_link
 from metrics.depiction.charts.annotated_image import AnnotatedAttribute, annotated_image_chart
+from metrics.depiction.queries.pictures import MAX_READABLE_BOXES
 
 _IMAGES_LOOKED_AT = 60
-_MAX_READABLE_BOXES = 15
 _SIDE = 1024  # pixels; sharp in print at the size of the figure
-
-
-def images_with_files(study: Study) -> QuerySet[Image]:
-    """The images that `study` judges and shows and whose file is stored here: those its leads may see."""
-    judged = Unit.objects.filter(image=OuterRef("pk"), task__study=study, task__kind=TaskKind.DEPICTION)
-    shown = Task.objects.filter(image_set=OuterRef("image_set"), study=study)
-    return Image.objects.filter(Exists(judged), Exists(shown)).exclude(file="")
 
 
 def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
@@ -37,8 +28,12 @@ def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
     )
     counts = judged.order_by().values_list("option__attribute", "option__attribute__text")
     boxes: dict[int, list[tuple[str, float, float, float, float]]] = defaultdict(list)
-    for attribute, pseudonym, slot, x0, y0, x1, y1, width, height in (
-        Box.objects.filter(judgement__in=judged.filter(value=1).order_by()).order_by("pk").values_list(*_BOX)
+    drawn = Box.objects.filter(judgement__in=judged.filter(value=1).order_by()).order_by("pk")
+    for attribute, pseudonym, slot, x0, y0, x1, y1, width, height in drawn.values_list(
+        "judgement__option__attribute",
+        "judgement__response__annotator__pseudonym",
+        "judgement__response__slot__index",
+        *("x0", "y0", "x1", "y1", "image_width", "image_height"),
     ):
         # boxes are in pixels of the image as shown, which can differ in size from the file
         across, down = image.width / width, image.height / height
@@ -64,14 +59,17 @@ def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _choose_image(study: Study, number: str | None) -> Image:
-    """The image with this number. Without a number, one of the first images with as many boxes as are
-    readable; counting the boxes of all images would take too long in a large study."""
-    images = images_with_files(study).select_related("group")
+    """The image with this number, of those that `study` judges and shows and whose file is stored here: those
+    its leads may see. Without a number, one of the first images with as many boxes as are readable; counting
+    the boxes of all images would take too long in a large study."""
+    judged = Unit.objects.filter(image=OuterRef("pk"), task__study=study, task__kind=TaskKind.DEPICTION)
+    shown = Task.objects.filter(image_set=OuterRef("image_set"), study=study)
+    images = Image.objects.filter(Exists(judged), Exists(shown)).exclude(file="").select_related("group")
     if number is None:
         boxed = Count("units__responses__judgements__boxes", distinct=True)
         first = list(images.order_by("pk").values_list("pk", flat=True)[:_IMAGES_LOOKED_AT])
         most = images.filter(pk__in=first).annotate(boxed=boxed).order_by("-boxed", "pk")
-        found = most.filter(boxed__lte=_MAX_READABLE_BOXES).first() or most.first()
+        found = most.filter(boxed__lte=MAX_READABLE_BOXES).first() or most.first()
         if found is None:
             raise NothingToDraw(
                 f"No image of study '{study.name}' has its file here. Import the files: "
@@ -102,12 +100,6 @@ def _data_url(image: Image) -> str:
 
 
 _ATTRIBUTES = tuple(role for role in OptionRole.values if role != OptionRole.NONE_OF_ABOVE)
-_BOX = (
-    "judgement__option__attribute",
-    "judgement__response__annotator__pseudonym",
-    "judgement__response__slot__index",
-    *("x0", "y0", "x1", "y1", "image_width", "image_height"),
-)
 
 FIGURES = {
     "annotated-image": FigureSource(

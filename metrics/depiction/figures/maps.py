@@ -1,21 +1,18 @@
 """World maps of visual stereotypes, their likelihood in images, and the offensiveness of depictions (PROTOCOL
 §2, §3, §6, §7; ViSAGe, figures 2 and 8)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from annotation.models import Axis, IdentityGroup, Study, TaskKind
 from metrics.core import figure_options
 from metrics.core.answers import has_simulated_answers, stereotypes, task_kinds
-from metrics.core.charts.figure import Figure
-from metrics.core.charts.titles import marked_title
+from metrics.core.charts.figure import Figure, marked_title
 from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link
 from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
-from metrics.depiction.queries.judged_images import judged_groups
-from metrics.score_runs.current_scores import Interval, cached_evaluation, intervals
+from metrics.depiction.queries.pictures import judged_groups
+from metrics.score_runs.current_scores import cached_evaluation, intervals
 from metrics.score_runs.rows import ScoreRow
 
 SHOW = ("number", "likely")
@@ -24,22 +21,18 @@ _MAP_TEXTS = {
     "number": MapTexts(
         name="map-stereotypes",
         title="Visual stereotypes by country",
-        subtitle="",
         measure="visual stereotypes of the group",
         short="Visual stereotypes",
         detail="Most likely in its images",
-        alt="",
         columns=("visual_stereotypes", "highest_likelihood", "attributes", "answers"),
         number="d",
     ),
     "likely": MapTexts(
         name="map-stereotypes",
         title="How likely images show a country’s stereotypes",
-        subtitle="",
         measure="L(stereo): mean likelihood of the group’s visual stereotypes",
         short="L(stereo)",
         detail="Most likely in its images",
-        alt="",
         columns=("l_stereo", "low", "high", "visual_stereotypes", "attributes", "answers"),
         number=".2f",
     ),
@@ -47,11 +40,9 @@ _MAP_TEXTS = {
 _OFFENSIVENESS = MapTexts(
     name="map-offensiveness",
     title="Offensiveness of how a country’s people are depicted",
-    subtitle="",
     measure="O(id), scaled to 0–1 over all groups",
     short="O(id), scaled",
     detail="Rests on",
-    alt="",
     columns=("o_scaled", "o", "low", "high", "attributes", "unrated_attributes", "answers"),
     number=".1f",
 )
@@ -76,62 +67,57 @@ class _VisualStereotype:
 def _map_stereotypes(study: Study, options: Mapping[str, str]) -> Figure:
     show = figure_options.choice(options, "show", SHOW)
     by_group = _visual_stereotypes(study)
-    if show == "number":
-        return _count_map(study, by_group)
-    return _likelihood_map(study, by_group)
-
-
-def _count_map(study: Study, by_group: Mapping[int, list[_VisualStereotype]]) -> Figure:
-    answers = answers_label(study)
-    groups = [
-        MapGroup(
-            group=group.name,
-            country=group.country,
-            value=len(of_group),
-            shown=str(len(of_group)),
-            detail=_most_likely(of_group),
-            link=_link(study, group, of_group),
-            cells=(
-                len(of_group),
-                max((stereotype.likelihood or 0.0 for stereotype in of_group if stereotype.n), default=None),
-                "; ".join(str(stereotype) for stereotype in of_group),
-                answers,
-            ),
-        )
-        for group, of_group in _nations(by_group)
-    ]
-    return _map(
-        study, groups, _MAP_TEXTS["number"], f"n = {sum(map(len, by_group.values())):,} visual stereotypes"
-    )
-
-
-def _likelihood_map(study: Study, by_group: Mapping[int, list[_VisualStereotype]]) -> Figure:
-    if not any(stereotype.n for of_group in by_group.values() for stereotype in of_group):
+    likely = show == "likely"
+    if likely and not any(stereotype.n for of_group in by_group.values() for stereotype in of_group):
         raise NothingToDraw(f"Study '{study.name}' has no answers yet about what images of groups depict.")
+    number_of = _likelihood_of(study) if likely else _count_of
     answers = answers_label(study)
-    tendency = cached_evaluation(study, "tendency")
-    stored_intervals = intervals(study, tendency)
-    stereo = {row.group_id: row for row in tendency.rows if row.name == "l_stereo"}
     groups = []
-    for group, of_group in _nations(by_group):
-        row = stereo.get(group.pk)
-        value = row.value if row else None
-        low, high = stored_intervals.get(("l_stereo", group.pk, ""), (None, None))
+    nations = IdentityGroup.objects.filter(pk__in=by_group, axis=Axis.NATIONALITY).order_by("name")
+    for group in nations:
+        of_group = by_group[group.pk]
+        value, shown, cells = number_of(group.pk, of_group)
+        judged = [str(stereotype) for stereotype in of_group if stereotype.n]
         groups.append(
             MapGroup(
                 group=group.name,
                 country=group.country,
                 value=value,
-                shown="no score"
-                if value is None
-                else f"{value:.2f}{_interval_text(low, high)}, n = {row.n if row else 0}",
-                detail=_most_likely(of_group),
-                link=_link(study, group, of_group),
-                cells=(value, low, high, len(of_group), "; ".join(map(str, of_group)), answers),
+                shown=shown,
+                detail=", ".join(judged[:_NAMED]) + (" …" if len(judged) > _NAMED else ""),
+                # a group without a judged image has no page
+                link=group_link(study, group.pk) if judged else "",
+                cells=(*cells, "; ".join(map(str, of_group)), answers),
             )
         )
     scored = sum(group.value is not None for group in groups)
-    return _map(study, groups, _MAP_TEXTS["likely"], f"{scored} groups with more than one stereotype judged")
+    extent = f"n = {sum(map(len, by_group.values())):,} visual stereotypes"
+    if likely:
+        extent = f"{scored} groups with more than one stereotype judged"
+    return _map(study, groups, _MAP_TEXTS[show], extent)
+
+
+_Number = tuple[float | None, str, tuple[float | None, ...]]
+"""The number of a group, as text, and its cells of the table."""
+
+
+def _count_of(group: int, stereotypes: list[_VisualStereotype]) -> _Number:
+    highest = max((one.likelihood or 0.0 for one in stereotypes if one.n), default=None)
+    return len(stereotypes), str(len(stereotypes)), (len(stereotypes), highest)
+
+
+def _likelihood_of(study: Study) -> Callable[[int, list[_VisualStereotype]], _Number]:
+    tendency = cached_evaluation(study, "tendency")
+    stored_intervals = intervals(study, tendency)
+    rows = {row.group_id: row for row in tendency.rows if row.name == "l_stereo" and row.value is not None}
+
+    def number(group: int, stereotypes: list[_VisualStereotype]) -> _Number:
+        low, high = stored_intervals.get(("l_stereo", group, ""), (None, None))
+        row = rows.get(group)
+        shown = f"{row.value:.2f}{_interval_text(low, high)}, n = {row.n}" if row else "no score"
+        return row.value if row else None, shown, (row.value if row else None, low, high, len(stereotypes))
+
+    return number
 
 
 def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
@@ -147,50 +133,35 @@ def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
     answers = answers_label(study)
     stored_intervals = intervals(study, evaluation)
     judged = {group.pk for group in judged_groups(study)}
-    groups = IdentityGroup.objects.filter(pk__in=judged | set(rows), axis=Axis.NATIONALITY).order_by("name")
-    on_map = [
-        _offensiveness_group(study, group, rows.get(group.pk, {}), stored_intervals, answers)
-        for group in groups
-    ]
+    on_map = []
+    for group in IdentityGroup.objects.filter(pk__in=judged | set(rows), axis=Axis.NATIONALITY).order_by(
+        "name"
+    ):
+        raw, scaled, unrated = (rows[group.pk].get(name) for name in ("o", "o_scaled", "unrated"))
+        low, high = stored_intervals.get(("o", group.pk, ""), (None, None))
+        n_unrated = int(unrated.value or 0) if unrated else 0
+        known_scale = scaled.value if scaled else None
+        value, shown, detail = None, "no score: no rated stereotype was marked as present", ""
+        if raw and raw.value is not None:
+            # equal scores of all groups cannot be scaled
+            value = known_scale or 0.0
+            raw_text = f"raw O = {raw.value:.3g}{_interval_text(low, high)}"
+            shown = f"{raw_text}, the same for all" if known_scale is None else f"{value:.2f} ({raw_text})"
+            detail = f"{raw.n} rated attributes" + (f", {n_unrated} without a rating" if n_unrated else "")
+        numbers = (known_scale, raw.value if raw else None, low, high, raw.n if raw else 0, n_unrated)
+        on_map.append(
+            MapGroup(
+                group=group.name,
+                country=group.country,
+                value=value,
+                shown=shown,
+                detail=detail,
+                link=group_link(study, group.pk),
+                cells=(*numbers, answers),
+            )
+        )
     scored = sum(group.value is not None for group in on_map)
     return _map(study, on_map, _OFFENSIVENESS, f"{scored} of {len(on_map)} groups have a score")
-
-
-def _offensiveness_group(
-    study: Study,
-    group: IdentityGroup,
-    rows: Mapping[str, ScoreRow],
-    stored_intervals: Mapping[tuple[str, int | None, str], Interval],
-    answers: str,
-) -> MapGroup:
-    raw, scaled, unrated = rows.get("o"), rows.get("o_scaled"), rows.get("unrated")
-    low, high = stored_intervals.get(("o", group.pk, ""), (None, None))
-    n_unrated = int(unrated.value or 0) if unrated else 0
-    value, shown, detail = None, "no score: no rated stereotype was marked as present", ""
-    if raw and raw.value is not None:
-        # equal scores of all groups cannot be scaled
-        known_scale = scaled is not None and scaled.value is not None
-        value = scaled.value if scaled and scaled.value is not None else 0.0
-        raw_text = f"raw O = {raw.value:.3g}{_interval_text(low, high)}"
-        shown = f"{value:.2f} ({raw_text})" if known_scale else f"{raw_text}, the same for all"
-        detail = f"{raw.n} rated attributes" + (f", {n_unrated} without a rating" if n_unrated else "")
-    return MapGroup(
-        group=group.name,
-        country=group.country,
-        value=value,
-        shown=shown,
-        detail=detail,
-        link=group_link(study, group.pk),
-        cells=(
-            scaled.value if scaled else None,
-            raw.value if raw else None,
-            low,
-            high,
-            raw.n if raw else 0,
-            n_unrated,
-            answers,
-        ),
-    )
 
 
 def _visual_stereotypes(study: Study) -> dict[int, list[_VisualStereotype]]:
@@ -230,13 +201,6 @@ def _visual_stereotypes(study: Study) -> dict[int, list[_VisualStereotype]]:
     return found
 
 
-def _nations(
-    by_group: Mapping[int, list[_VisualStereotype]],
-) -> list[tuple[IdentityGroup, list[_VisualStereotype]]]:
-    groups = IdentityGroup.objects.filter(pk__in=by_group, axis=Axis.NATIONALITY).order_by("name")
-    return [(group, by_group[group.pk]) for group in groups]
-
-
 def _map(study: Study, groups: list[MapGroup], texts: MapTexts, extent: str) -> Figure:
     if not groups:
         raise NothingToDraw(f"Study '{study.name}' is not about nationalities, so there is no map of it.")
@@ -248,21 +212,10 @@ def _map(study: Study, groups: list[MapGroup], texts: MapTexts, extent: str) -> 
     by = " (simulated answers)" if simulated else ""
     return world_map(
         groups,
-        texts.for_study(
-            subtitle=f"{marked_title(study.title, simulated=simulated)}; {extent}",
-            alt=f"{texts.measure[0].upper()}{texts.measure[1:]}{by}: {extent}. Highest: {highest}.",
-        ),
+        texts,
+        subtitle=f"{marked_title(study.title, simulated=simulated)}; {extent}",
+        alt_text=f"{texts.measure[0].upper()}{texts.measure[1:]}{by}: {extent}. Highest: {highest}.",
     )
-
-
-def _most_likely(of_group: list[_VisualStereotype]) -> str:
-    judged = [str(stereotype) for stereotype in of_group if stereotype.n]
-    return ", ".join(judged[:_NAMED]) + (" …" if len(judged) > _NAMED else "")
-
-
-def _link(study: Study, group: IdentityGroup, of_group: list[_VisualStereotype]) -> str:
-    """Empty if no image of the group was judged: then it has no page."""
-    return group_link(study, group.pk) if any(stereotype.n for stereotype in of_group) else ""
 
 
 def _interval_text(low: float | None, high: float | None) -> str:

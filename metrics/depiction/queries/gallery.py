@@ -5,8 +5,6 @@ not grow with the study. Annotators are shown as letters that are valid within o
 profile answers must not reveal who is behind a pseudonym.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,8 +24,7 @@ from annotation.models import (
 )
 from metrics.core.annotator_groups import annotator_profiles, selectable_groups
 from metrics.core.answers import counted_judgements
-from metrics.depiction.queries.judged_images import judged_groups, judged_images
-from metrics.depiction.queries.pictures import Rect, boxes_by_judgement
+from metrics.depiction.queries.pictures import Rect, boxes_by_judgement, judged_groups, judged_images
 
 PER_PAGE = 12
 STYLES = 8
@@ -84,9 +81,8 @@ class LabelledBox:
 
     @property
     def label_x(self) -> float:
-        return self.rect.label_x + 1.5 * self.rect.label_size * self.attribute.selected_by.index(
-            self.annotator
-        )
+        place = self.attribute.selected_by.index(self.annotator)
+        return self.rect.label_x + 1.5 * self.rect.label_size * place
 
 
 @dataclass
@@ -174,9 +170,7 @@ def search_images(study: Study, filters: Filters) -> ImageSearch:
     if attribute is not None:
         judgements = judgements.filter(option__attribute=attribute)
     images = _images(study, filters, judgements, attribute) if attribute or not filters.attribute else None
-    return ImageSearch(
-        filters=filters, groups=groups, people=tuple(offered), images=images, judgements=judgements
-    )
+    return ImageSearch(filters, groups, tuple(offered), images, judgements)
 
 
 def _images(
@@ -233,13 +227,10 @@ def _fill(pictures: Mapping[int, GalleryImage], judgements: QuerySet[Judgement])
         if value:
             attribute.k += 1
             attribute.selected_by.append(annotators[key])
-            pictures[image].boxes += [
-                LabelledBox(rect, annotators[key], attribute) for rect in rects.get(pk, [])
-            ]
+            boxes = [LabelledBox(rect, annotators[key], attribute) for rect in rects.get(pk, [])]
+            pictures[image].boxes += boxes
     for image, picture in pictures.items():
         picture.annotators = list(annotators_of[image].values())
-        picture.attributes = sorted(
-            attributes[image].values(), key=lambda attribute: (-attribute.k, attribute.text)
-        )
+        picture.attributes = sorted(attributes[image].values(), key=lambda one: (-one.k, one.text))
         for number, attribute in enumerate(picture.attributes, 1):
             attribute.number = number

@@ -1,15 +1,13 @@
-"""One image with its judgements: which attributes were selected, by whom and where."""
-
-from __future__ import annotations
+"""The judged images and groups of a study; one image with the attributes selected, by whom and where."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import Box, Image, Judgement
+from annotation.models import Box, IdentityGroup, Image, Judgement, Study, TaskKind, Unit
 
-_MAX_READABLE_BOXES = 15
+MAX_READABLE_BOXES = 15
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,9 @@ class ImageAttribute:
     attributes on several pages of an image.
     """
 
-    number: int
     text: str
     stereotypical: bool
+    number: int = 0
     n: int = 0
     k: int = 0
     annotators: dict[int, list[AnnotatorName]] = field(default_factory=dict)
@@ -71,12 +69,25 @@ class JudgedImage:
     @property
     def crowded(self) -> bool:
         """Whether there are so many boxes that only highlighted ones are readable."""
-        return self.boxes > _MAX_READABLE_BOXES
+        return self.boxes > MAX_READABLE_BOXES
 
     @property
     def shown(self) -> int:
         """How many attributes were shown with the image."""
         return len(self.selected) + len(self.unselected)
+
+
+def judged_images(study: Study) -> QuerySet[Image]:
+    """The images with a unit in the study; each is looked up in the index of task and image."""
+    tasks = [task.pk for task in study.tasks.all() if task.kind == TaskKind.DEPICTION]
+    units = Unit.objects.filter(task__in=tasks, image=OuterRef("pk")).order_by()
+    return Image.objects.filter(Exists(units)).select_related("group")
+
+
+def judged_groups(study: Study) -> QuerySet[IdentityGroup]:
+    """The groups with such an image, by name. The query stops at the first such image of each group."""
+    images = judged_images(study).filter(group=OuterRef("pk")).order_by().select_related(None)
+    return IdentityGroup.objects.filter(Exists(images)).order_by("name", "pk")
 
 
 def boxes_by_judgement(judgements: QuerySet[Judgement]) -> dict[int, list[Rect]]:
@@ -88,15 +99,6 @@ def boxes_by_judgement(judgements: QuerySet[Judgement]) -> dict[int, list[Rect]]
     ):
         # the same visible height in large and small images
         size = max(width, height) / 28
-        rects[judgement].append(
-            Rect(
-                x=x0,
-                y=y0,
-                width=x1 - x0,
-                height=y1 - y0,
-                label_x=x0 + 0.25 * size,
-                label_y=min(y0 + size, height),
-                label_size=size,
-            )
-        )
+        label = (x0 + 0.25 * size, min(y0 + size, height), size)
+        rects[judgement].append(Rect(x0, y0, x1 - x0, y1 - y0, *label))
     return rects

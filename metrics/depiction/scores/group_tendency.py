@@ -1,17 +1,13 @@
 """The tendency of one group or the mean of several, with resamples, and its score rows (PROTOCOL §6, §10)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metrics.core.stats import percentiles
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.core.stats.percentiles import Interval
+from metrics.depiction import stats
 from metrics.depiction.data import GroupFrame
-from metrics.depiction.stats import tendency
-from metrics.score_runs.rows import ScoreRow, bounds, defined
+from metrics.score_runs.rows import ScoreRow, intervals_or_none, score_row
 
 NAMES = ("l_stereo", "l_random", "theta")
 
@@ -20,36 +16,32 @@ NAMES = ("l_stereo", "l_random", "theta")
 class GroupTendency:
     """A tendency with the resamples (B,) of its two likelihoods, or None."""
 
-    point: tendency.Tendency
+    point: stats.Tendency
     stereo: Floats | None
     random: Floats | None
 
 
 def compute(k: Ints, n: Ints, stereotypical: Bools, likelihoods: Floats | None) -> GroupTendency:
     """The tendency of a group, from k, n and `stereotypical` (A,) and resamples of L (B, A) if any."""
-    point = tendency.tendency(k, n, stereotypical)
+    point = stats.tendency(k, n, stereotypical)
     if likelihoods is None:
         return GroupTendency(point, None, None)
-    stereo, random = (tendency.mean_over(likelihoods, which) for which in (stereotypical, ~stereotypical))
+    stereo, random = (stats.mean_over(likelihoods, which) for which in (stereotypical, ~stereotypical))
     return GroupTendency(point, stereo, random)
 
 
 def mean(groups: list[GroupTendency]) -> GroupTendency:
     """Unweighted means over groups without undefined ones; theta is the ratio of the means."""
 
+    everything = np.ones(len(groups), dtype=np.bool_)
+
     def mean_of_samples(samples: list[Floats | None]) -> Floats | None:
         table = [each for each in samples if each is not None]
-        if not table:
-            return None
-        return tendency.mean_over(np.column_stack(table), np.ones(len(table), dtype=np.bool_))
+        return stats.mean_over(np.column_stack(table), everything) if table else None
 
-    def mean_of(values: list[float]) -> float:
-        return float(tendency.mean_over(np.array([values]), np.ones(len(values), dtype=np.bool_))[0])
-
-    stereo, random = (
-        mean_of([getattr(one.point, name) for one in groups]) for name in ("l_stereo", "l_random")
-    )
-    theta = float(tendency.ratio(stereo, random))
+    points = np.array([[one.point.l_stereo for one in groups], [one.point.l_random for one in groups]])
+    stereo, random = stats.mean_over(points, everything).tolist()
+    theta = float(stats.ratio(stereo, random))
     return GroupTendency(
         replace(groups[0].point, l_stereo=stereo, l_random=random, theta=theta),
         mean_of_samples([one.stereo for one in groups]),
@@ -64,19 +56,13 @@ def score_rows(
     point = found.point
     numbers = [point.n_stereotypical, point.n_random, point.n_stereotypical + point.n_random]
     values = [point.l_stereo, point.l_random, point.theta]
-    intervals: list[Interval | None] = [None] * 3
+    samples = None
     if found.stereo is not None and found.random is not None:
-        drawn = [found.stereo, found.random, tendency.ratio(found.stereo, found.random)]
-        intervals = [*percentiles.percentile_intervals(np.column_stack(drawn), values)]
+        ratios = stats.ratio(found.stereo, found.random)
+        samples = np.column_stack([found.stereo, found.random, ratios])
     return [
-        ScoreRow(
-            name=name,
-            value=defined(value),
-            n=number if groups is None else groups,
-            group_id=None if frame is None else frame.group_id,
-            group="" if frame is None else frame.group,
-            part=part,
-            **bounds(interval),
+        score_row(name, value, number if groups is None else groups, interval, group=frame, part=part)
+        for name, value, number, interval in zip(
+            NAMES, values, numbers, intervals_or_none(samples, values), strict=True
         )
-        for name, value, number, interval in zip(NAMES, values, numbers, intervals, strict=True)
     ]

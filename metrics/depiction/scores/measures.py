@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from annotation.models import Study
-from metrics.core.stats import bootstrap, percentiles
+from metrics.core.answers import stereotypes
+from metrics.core.stats import bootstrap
 from metrics.core.stats.checks import Floats, Ints
+from metrics.depiction import stats
 from metrics.depiction.data import GroupFrame, read_depiction
-from metrics.depiction.scores import group_offensiveness, group_tendency
-from metrics.depiction.stats import offensiveness, tendency
+from metrics.depiction.scores import group_tendency
 from metrics.depiction.tallies import Tally, tally_by_image
 from metrics.score_runs import registry, shared_resamples
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
+from metrics.score_runs.evaluation import inputs_digest
+from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 
 _KIND, _TOGETHER = "answers", "answers of all groups together"
+Ratings = Mapping[tuple[int, int], float]
+"""O(attr, id) by (group, attribute); NaN without ratings."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def people_of_all_groups(inputs: Inputs) -> bootstrap.AnnotatorDraws:
 def as_variant(group: ResampledGroup, variant: str, *, none_of_above_selected: bool) -> ResampledGroup:
     """The group as the variant counts it. Corrected: without the column of 'none of the above'. Published:
     with it, either with its selections or with none."""
-    real = np.array([attribute is not None for attribute in group.frame.attribute_ids], dtype=np.bool_)
+    real = group.frame.is_attribute
     likelihoods, selections = group.likelihoods, group.selections
     if variant != "published":
         return replace(
@@ -157,68 +160,70 @@ def likelihood_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
     for group in resampled_groups(inputs):
         frame = group.frame
-        values = tendency.likelihood(group.k, group.n)
-        intervals: list[percentiles.Interval | None] = [None] * len(values)
-        if group.likelihoods is not None:
-            intervals = [*percentiles.percentile_intervals(group.likelihoods, values)]
+        values = stats.likelihood(group.k, group.n)
+        intervals = intervals_or_none(group.likelihoods, values)
         for position, attribute in enumerate(frame.attributes):
+            row = score_row(
+                "none_of_above" if attribute is None else "likelihood",
+                float(values[position]),
+                int(group.n[position]),
+                intervals[position],
+                k=int(group.k[position]),
+                group=frame,
+            )
             rows.append(
-                _row(
-                    "none_of_above" if attribute is None else "likelihood",
-                    float(values[position]),
-                    intervals[position],
-                    n=int(group.n[position]),
-                    k=int(group.k[position]),
-                    frame=frame,
-                    position=position,
+                replace(
+                    row,
+                    attribute_id=frame.attribute_ids[position],
+                    attribute=attribute or "",
+                    stereotypical=bool(frame.stereotypical[position]),
                 )
             )
     return rows
 
 
+def read_ratings(study: Study, variant: str) -> Ratings:
+    """O(attr, id) of the stereotypes of `study`: as published, or the mean of the individual ratings."""
+    found = {}
+    for group, attribute, printed, single in stereotypes(study).values_list(
+        "group_id", "attribute_id", "offensiveness_mean", "offensiveness"
+    ):
+        rating = printed if variant == "published" else np.mean(single) if single else None
+        found[group, attribute] = float("nan") if rating is None else float(rating)
+    return found
+
+
+def group_offensiveness(
+    group: ResampledGroup, ratings: Ratings
+) -> tuple[stats.Offensiveness, Floats | None] | None:
+    """O(id) of a group with its resamples (B,), if any. None without stereotypes."""
+    chosen, ids = group.frame.stereotypical, group.frame.attribute_ids
+    if not chosen.any():
+        return None
+    rated = [ratings[group.frame.group_id, ids[place] or 0] for place in np.flatnonzero(chosen).tolist()]
+    l_stereo = stats.tendency(group.k, group.n, chosen).l_stereo
+    point = stats.offensiveness(l_stereo, group.k[chosen], rated)
+    if group.likelihoods is None or group.selections is None:
+        return point, None
+    drawn = stats.mean_over(group.likelihoods, chosen)
+    return point, stats.resampled_offensiveness(drawn, group.selections[:, chosen], rated)
+
+
 def offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
-    ratings = group_offensiveness.read_ratings(inputs.study, inputs.variant)
+    ratings = read_ratings(inputs.study, inputs.variant)
     scored = []
     for group in resampled_groups(inputs):
-        found = group_offensiveness.compute(
-            group.frame, group.k, group.n, group.likelihoods, group.selections, ratings
-        )
+        found = group_offensiveness(group, ratings)
         if found is not None:
-            scored.append((group.frame, found))
+            scored.append((group.frame, *found))
     rows = []
-    scaled = offensiveness.scaled([found.point.value for _, found in scored])
-    for (frame, found), for_map in zip(scored, scaled.tolist(), strict=True):
-        point = found.point
+    scaled = stats.scaled([point.value for _, point, _ in scored])
+    for (frame, point, samples), for_map in zip(scored, scaled.tolist(), strict=True):
         if point.n:
-            rows.append(_row("o", point.value, found.interval(), n=point.n, frame=frame))
-            rows.append(_row("o_scaled", for_map, None, n=point.n, frame=frame))
+            drawn = None if samples is None else samples[:, None]
+            (interval,) = intervals_or_none(drawn, [point.value])
+            rows.append(score_row("o", point.value, point.n, interval, group=frame))
+            rows.append(score_row("o_scaled", for_map, point.n, group=frame))
         if point.n + point.unrated:
-            rows.append(_row("unrated", point.unrated, None, n=point.n + point.unrated, frame=frame))
+            rows.append(score_row("unrated", point.unrated, point.n + point.unrated, group=frame))
     return rows
-
-
-def _row(
-    name: str,
-    value: float,
-    interval: percentiles.Interval | None,
-    *,
-    n: int,
-    frame: GroupFrame,
-    k: int | None = None,
-    position: int | None = None,
-) -> ScoreRow:
-    """A row of a group, or of its attribute at `position`; 'none of the above' has no attribute."""
-    attribute = None if position is None else frame.attribute_ids[position]
-    text = None if position is None else frame.attributes[position]
-    return ScoreRow(
-        name=name,
-        value=defined(value),
-        n=n,
-        k=k,
-        group_id=frame.group_id,
-        group=frame.group,
-        attribute_id=attribute,
-        attribute=text or "",
-        stereotypical=None if position is None else bool(frame.stereotypical[position]),
-        **bounds(interval),
-    )

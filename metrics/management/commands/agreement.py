@@ -1,11 +1,8 @@
 """manage.py agreement STUDY: the agreement of annotators for each task, within and between groups."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from metrics.agreement.data.ratings import has_region
@@ -28,8 +25,6 @@ DIFFERENCES_NOTE = (
     "than five people have none."
 )
 METHOD = "percentile bootstrap over images (or what a unit is about) and annotators, 95 %"
-
-
 DIFFERENCES = ("percentage", "alpha")
 
 
@@ -64,13 +59,7 @@ class Command(BaseCommand):
             choices=PER,
             help="also for each attribute or identity group, over all annotators",
         )
-        parser.add_argument(
-            "--resamples",
-            type=int,
-            default=settings.BOOTSTRAP_RESAMPLES,
-            help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
-        )
-        parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+        output.add_resampling(parser)
         parser.add_argument("--format", default="table", choices=output.FORMATS)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,7 +1,5 @@
 """manage.py figure STUDY NAME --out FILE.(png|svg|pdf|csv)"""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from argparse import ArgumentParser

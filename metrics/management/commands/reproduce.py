@@ -1,7 +1,5 @@
 """manage.py reproduce visage: compare published and computed numbers."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from dataclasses import asdict, fields
 from typing import Any

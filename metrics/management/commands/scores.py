@@ -1,11 +1,8 @@
 """manage.py scores STUDY: the scores of a study, with their intervals and provenance."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
@@ -30,6 +27,10 @@ COLUMNS = {
     "visual_nature": ["attribute", "n", "k", "visual", "mean_score", "mean_low", "mean_high"],
     "consensus": ["label", "n", "k", "percent", "low", "high"],
 }
+LONG = ["identity", "attribute", "part", "score", "n", "k", "value", "low", "high"]
+"""The columns of a metric without columns of its own."""
+FIELDS = {"identity": "group", "score": "name", "label": "name", "likelihood": "value", "percent": "value"}
+"""{column: field of a ScoreRow}, where the names differ."""
 
 
 def tendency_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
@@ -41,22 +42,6 @@ def tendency_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
         if row.name != "theta":
             of_group["n_stereotypical" if row.name == "l_stereo" else "n_random"] = row.n
     return list(wide.values())
-
-
-def likelihood_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
-    return [
-        {
-            "identity": row.group,
-            "attribute": row.attribute or "none of the above",
-            "stereotypical": row.stereotypical,
-            "k": row.k,
-            "n": row.n,
-            "likelihood": row.value,
-            "low": row.low,
-            "high": row.high,
-        }
-        for row in rows
-    ]
 
 
 def offensiveness_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
@@ -86,48 +71,21 @@ def visual_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
     return list(wide.values())
 
 
-def consensus_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
-    return [
-        {
-            "label": row.name,
-            "n": row.n,
-            "k": row.k,
-            "percent": row.value,
-            "low": row.low,
-            "high": row.high,
-        }
-        for row in rows
-    ]
-
-
-LONG = ["identity", "attribute", "part", "score", "n", "k", "value", "low", "high"]
-"""The columns of a metric without columns of its own."""
-
-
-def long_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
+def plain_rows(metric: str, rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
     """One row per score."""
-    return [
-        {
-            "identity": row.group,
-            "attribute": row.attribute,
-            "part": row.part,
-            "score": row.name,
-            "n": row.n,
-            "k": row.k,
-            "value": row.value,
-            "low": row.low,
-            "high": row.high,
-        }
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        cells = {name: getattr(row, FIELDS.get(name, name)) for name in COLUMNS.get(metric, LONG)}
+        if metric == "likelihood":
+            cells["attribute"] = row.attribute or "none of the above"
+        found.append(cells)
+    return found
 
 
 SHAPES = {
     "tendency": tendency_rows,
-    "likelihood": likelihood_rows,
     "offensiveness": offensiveness_rows,
     "visual_nature": visual_rows,
-    "consensus": consensus_rows,
 }
 
 
@@ -146,13 +104,7 @@ class Command(BaseCommand):
             help="corrected (default), or published: as in the tables of ViSAGe",
         )
         parser.add_argument("--format", default="table", choices=output.FORMATS)
-        parser.add_argument(
-            "--resamples",
-            type=int,
-            default=settings.BOOTSTRAP_RESAMPLES,
-            help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
-        )
-        parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+        output.add_resampling(parser)
         parser.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the metric"
         )
@@ -180,8 +132,8 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         simulated = has_simulated_answers(study)
-        columns = COLUMNS.get(result.metric, LONG)
-        rows = SHAPES.get(result.metric, long_rows)(result.rows)
+        columns = COLUMNS.get(metric, LONG)
+        rows = SHAPES[metric](result.rows) if metric in SHAPES else plain_rows(metric, result.rows)
         if options["format"] == "json":
             self.stdout.write(output.as_json(_about(study.name, simulated, result), rows), ending="")
             return

@@ -1,17 +1,15 @@
 """Paired resamples of the pull of two models (PROTOCOL §9, §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.pull.stats.pull import COLUMNS, columns_of, draws_within
-from metrics.pull.stats.similarity import check_vectors, weighted_means
+from metrics.pull.stats.pull import COLUMNS, check_vectors, columns_of, draws_within, weighted_means
 
 COMPARED = COLUMNS[:5]
 """The compared columns: similarities between sets, their mean and x. Similarities within sets are not
@@ -24,41 +22,25 @@ class ImageVectors:
     """One image set of a side: unit vectors (n, dim), and for each a label of its prompt and of its image
     (n,). Equal labels on both sides are the same prompt or image."""
 
-    vectors: ArrayLike
-    prompts: ArrayLike
-    images: ArrayLike
+    vectors: NDArray[Any]
+    prompts: NDArray[Any]
+    images: NDArray[Any]
 
 
 def paired_resampled(
     first: Sequence[ImageVectors], second: Sequence[ImageVectors], *, resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """The columns COMPARED of `pull.resampled`, for both sides in the same resamples.
+    """The columns COMPARED of `pull.resampled`, for both sides in the same resamples, shape (resamples,
+    len(COMPARED)) each.
 
-    Prompts on both sides are drawn once for both, so that differences between descriptions cancel; prompts on
-    one side only are drawn for that side. Within each drawn prompt as many images are drawn as it has: images
-    on both sides (two embeddings of one image set) once for both, the others separately for each side. If all
-    prompts are shared, and all or no images, each side alone is drawn as in `pull.two_stage_weights` [1]_.
+    `first` and `second` are the default, stereotypical and non-stereotypical images of each side. Prompts on
+    both sides are drawn once for both, so that differences between descriptions cancel; prompts on one side
+    only are drawn for that side. Within each drawn prompt as many images are drawn as it has: images on both
+    sides (two embeddings of one image set) once for both, the others separately for each side. If all prompts
+    are shared, and all or no images, each side alone is drawn as in `pull.two_stage_weights`.
 
-    Parameters
-    ----------
-    first, second : three ImageVectors each
-        Default, stereotypical and non-stereotypical images.
-    resamples : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    (ndarray, ndarray) of float, shape (resamples, len(COMPARED)) each
-
-    Raises
-    ------
-    ValueError
-        As `similarity`; also if a set is empty or contains an image twice, or if an image has different
-        prompts on the two sides.
-
-    References
-    ----------
-    .. [1] Davison & Hinkley (1997), Bootstrap Methods and their Application. doi:10.1017/CBO9780511802843
+    Raises ValueError as `pull`; also if a set is empty or contains an image twice, or if an image has
+    different prompts on the two sides.
 
     Examples
     --------
@@ -116,13 +98,9 @@ def _paired_weights(
 
 def _shared_numbers(name: str, first: ArrayLike, second: ArrayLike) -> tuple[Ints, Ints]:
     """The labels of both sides as numbers in order of first appearance."""
-    one, other = (_one_dimensional(name, each) for each in (first, second))
+    one, other = np.asarray(first), np.asarray(second)
+    for array in (one, other):
+        if array.ndim != 1:
+            raise ValueError(f"{name} have {array.ndim} dimensions; 1 is needed.")
     numbers = checks.labels(name, np.concatenate([one, other]), length=len(one) + len(other))
     return numbers[: len(one)], numbers[len(one) :]
-
-
-def _one_dimensional(name: str, values: ArrayLike) -> NDArray[np.generic]:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} have {array.ndim} dimensions; 1 is needed.")
-    return array

@@ -1,7 +1,5 @@
 """Quality indicators of each annotator, for leads: reasons to look closer, not verdicts (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

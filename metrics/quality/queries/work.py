@@ -1,11 +1,6 @@
 """The work of each annotator of a study: answers, time, agreement with others, checks (PROTOCOL §10).
 
-This reads every answer. A small study is counted on each visit. For a large one the page shows the last
-count, and checks in a separate request whether answers have changed and a new count is due, as for progress
-(`progress.py`).
-"""
-
-from __future__ import annotations
+The page of a large study shows the last count."""
 
 import time
 from collections.abc import Mapping
@@ -19,11 +14,11 @@ from annotation.participation.queries import people
 from metrics.agreement.data.ratings import read_ratings
 from metrics.core.answers import task_kinds
 from metrics.core.fingerprints import snapshot
-from metrics.core.study_size import is_large
+from metrics.core.studies import is_large
 from metrics.quality import data as frame
 from metrics.quality import stats
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import inputs_digest
 
 _MIN_ANSWERS = 10  # before somebody is called fast
 _FAST_FACTOR = 3

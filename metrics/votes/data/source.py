@@ -1,8 +1,6 @@
 """The associations of a study's stereotype source, with their votes and ratings (PROTOCOL §3, §4)."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +8,7 @@ import numpy as np
 from django.db.models import Count, F, QuerySet, Sum
 
 from annotation.models import Association, Pool, Study
+from metrics.core.answers import counted_responses
 from metrics.core.stats.checks import Bools, Floats, Ints
 
 _VOTES = (
@@ -81,10 +80,21 @@ def read_rated_associations(study: Study) -> RatedAssociations:
     )
 
 
-def votes_fingerprint(study: Study, *, ratings: bool) -> list[object]:
-    """Changes when the votes change or, with `ratings`, the ratings. Ratings are read one by one: they belong
-    to the catalogue and do not grow with the study."""
+def votes_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """Changes with the votes of the stereotype source."""
+    return [_sums(associations(study))]
+
+
+def ratings_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """Changes with the votes and the offensiveness ratings of the stereotype source. Ratings are read one by
+    one: they belong to the catalogue and do not grow with the study."""
     rows = associations(study)
+    rated = rows.order_by("pk").values_list("pk", "offensiveness", "offensiveness_mean")
+    return [[*_sums(rows), [list(row) for row in rated]]]
+
+
+def _sums(rows: QuerySet[Association]) -> list[object]:
+    """Sums of the votes, and the regions of the groups."""
     sums = {
         name: Sum(weight)
         for vote in _VOTES
@@ -93,14 +103,16 @@ def votes_fingerprint(study: Study, *, ratings: bool) -> list[object]:
     found = rows.order_by().aggregate(number=Count("pk"), ids=Sum("pk"), **sums)
     groups = rows.order_by("group_id").values_list("group_id", "group__region").distinct()
     # PostgreSQL returns sums of integers as decimals
-    parts: list[object] = [
-        [int(found[name] or 0) for name in sorted(found)],
-        [list(group) for group in groups],
-    ]
-    if ratings:
-        rated = rows.order_by("pk").values_list("pk", "offensiveness", "offensiveness_mean")
-        parts.append([list(row) for row in rated])
-    return parts
+    return [[int(found[name] or 0) for name in sorted(found)], [list(group) for group in groups]]
+
+
+def regions_fingerprint(study: Study, task: str) -> list[list[object]]:
+    """Changes when a group judged in tasks of the kind `task` moves to another region."""
+    answers = counted_responses(study, task).filter(unit__association__isnull=False).order_by()
+    regions = answers.values_list(
+        "unit__association__group_id", "unit__association__group__region"
+    ).distinct()
+    return sorted(map(list, regions))
 
 
 def sorted_pairs(pairs: Iterable[Pair]) -> list[Pair]:
@@ -118,9 +130,8 @@ def _rows(study: Study, *fields: str) -> list[tuple[Pair, tuple[Any, ...]]]:
 
 def _association_votes(rows: list[tuple[Pair, tuple[Any, ...]]]) -> AssociationVotes:
     # a file without out-region columns has null there
-    table = np.array([[vote or 0 for vote in fields[:6]] for _, fields in rows], dtype=np.int64).reshape(
-        -1, 6
-    )
+    votes = [[vote or 0 for vote in fields[: len(_VOTES)]] for _, fields in rows]
+    table = np.array(votes, dtype=np.int64).reshape(-1, len(_VOTES))
     return AssociationVotes(
         pairs=tuple(pair for pair, _ in rows),
         in_region=table[:, :3],

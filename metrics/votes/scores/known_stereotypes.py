@@ -1,22 +1,18 @@
 """How many associations are known stereotypes, by pool and threshold (PROTOCOL §3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
 
-from metrics.core.stats import bootstrap, passing_shares, percentiles
-from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.score_runs.rows import Inputs, ScoreRow
+from metrics.core.stats import bootstrap, passing_shares
+from metrics.core.stats.checks import Floats
+from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 from metrics.votes import stats
-from metrics.votes.data.prevalence import read_prevalence
+from metrics.votes.data.own_answers import read_prevalence
 from metrics.votes.data.source import AssociationVotes, read_votes
 from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
 _POOLED = 6  # columns of the answers of both pools
-
-_Resample = Callable[[Subset], Floats]
 
 
 def stereotypes_scores(inputs: Inputs) -> list[ScoreRow]:
@@ -52,7 +48,7 @@ def prevalence_scores(inputs: Inputs) -> list[ScoreRow]:
             frame.annotators[here],
             items=np.arange(len(subset.rows)),
             number=_POOLED,
-            rule=_passed_and_counted,
+            rule=lambda votes: stats.stereotype_table(votes[:, :3], votes[:, 3:]),
             resamples=inputs.resamples,
             rng=bootstrap.generator(inputs.seed, subset.seed_name),
         )
@@ -60,13 +56,11 @@ def prevalence_scores(inputs: Inputs) -> list[ScoreRow]:
     return _threshold_rows(inputs, frame, table, resample) + _answer_rows(frame)
 
 
-def _passed_and_counted(votes: Ints) -> tuple[Bools, Bools]:
-    table = stats.stereotype_table(votes[:, :3], votes[:, 3:])
-    return table.passed, table.counted
-
-
 def _threshold_rows(
-    inputs: Inputs, frame: AssociationVotes, table: stats.StereotypeTable, resample: _Resample
+    inputs: Inputs,
+    frame: AssociationVotes,
+    table: stats.StereotypeTable,
+    resample: Callable[[Subset], Floats],
 ) -> list[ScoreRow]:
     """Number and share of stereotypes, overall, by region and by group; `resample` gives the shares (B, 9)
     of a subset."""
@@ -75,24 +69,13 @@ def _threshold_rows(
         passed, counted = table.passed[subset.rows], table.counted[subset.rows]
         k, n = passed.sum(axis=0).tolist(), counted.sum(axis=0).tolist()
         shares = [number / of if of else float("nan") for number, of in zip(k, n, strict=True)]
-        intervals: list[percentiles.Interval | None] = [None] * len(stats.CELLS)
-        if inputs.resamples and any(n):
-            intervals = [*percentiles.percentile_intervals(resample(subset), shares)]
-        for position, (pool, threshold) in enumerate(stats.CELLS):
+        intervals = intervals_or_none(resample(subset) if inputs.resamples and any(n) else None, shares)
+        for cell, passing, of, share, interval in zip(stats.CELLS, k, n, shares, intervals, strict=True):
             # A pool without votes has no number of stereotypes, which is not 0.
-            if n[position]:
-                part = subset.part(pool_part(pool, threshold))
-                rows.append(subset.score_row("stereotypes", k[position], n[position], k[position], part=part))
-                rows.append(
-                    subset.score_row(
-                        "share",
-                        shares[position],
-                        n[position],
-                        k[position],
-                        part=part,
-                        interval=intervals[position],
-                    )
-                )
+            if of:
+                part = subset.part(pool_part(*cell))
+                rows.append(score_row("stereotypes", passing, of, k=passing, group=subset, part=part))
+                rows.append(score_row("share", share, of, interval, k=passing, group=subset, part=part))
     return rows
 
 

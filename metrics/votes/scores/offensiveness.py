@@ -1,17 +1,17 @@
 """How offensive attributes and associations are (PROTOCOL §4)."""
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metrics.core.stats import bootstrap, means, percentiles
+from metrics.core.stats import bootstrap, means
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
+from metrics.core.stats.percentiles import Interval
+from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined, intervals_or_none, score_row
 from metrics.votes import stats
-from metrics.votes.data.ratings import RatingRows, read_rated_offensiveness
+from metrics.votes.data.own_answers import RatingRows, read_rated_offensiveness
 from metrics.votes.data.source import Pair, read_rated_associations
 from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
@@ -44,17 +44,16 @@ def attribute_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
                 np.array([*each]),
             )
         ratings = [rating for position in index.tolist() for rating in frame.ratings[position]]
-        rows.append(_unsure_row(subset, ratings))
+        rows.append(_count_row("unsure", subset, ratings.count(UNSURE), len(ratings)))
         unrated = int(np.isnan(values[index]).sum())
-        rows.append(subset.score_row("unrated", unrated, len(index), unrated))
+        rows.append(_count_row("unrated", subset, unrated, len(index)))
     numbers = [len(ratings) for ratings in frame.ratings]
     return rows + _detail_rows(pairs, values, numbers, frame.stereotypical)
 
 
 def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
-    rated = read_rated_offensiveness(inputs.study)
+    ratings, group_ratings = read_rated_offensiveness(inputs.study)
     rows = []
-    ratings = rated.ratings
     if len(ratings.pairs):
         whole = Subset(np.arange(len(ratings.pairs)))
         everything = np.ones((len(ratings.pairs), 1), dtype=np.bool_)
@@ -67,8 +66,7 @@ def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
             _attribute_ids(ratings.pairs),
             ratings.annotators,
         )
-        rows.append(_unsure_row(whole, ratings.values))
-    group_ratings = rated.group_ratings
+        rows.append(_count_row("unsure", whole, int((ratings.values == UNSURE).sum()), len(ratings.values)))
     attributes = _attribute_ids(group_ratings.pairs)
     chosen = np.column_stack([np.ones(len(group_ratings.pairs), dtype=np.bool_), group_ratings.stereotypical])
     for subset in subsets(group_ratings.pairs):
@@ -83,7 +81,8 @@ def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
             group_ratings.annotators[index],
         )
         if subset.group or subset.region:
-            rows.append(_unsure_row(subset, group_ratings.values[index]))
+            values = group_ratings.values[index]
+            rows.append(_count_row("unsure", subset, int((values == UNSURE).sum()), len(values)))
     return rows + _rated_detail_rows(inputs, ratings)
 
 
@@ -99,7 +98,7 @@ def _mean_rows(
     """A row for each of `columns`, (name, part), over the values it chooses; no row without values."""
     found = means.means(values, chosen).tolist()
     numbers = (chosen & ~np.isnan(values)[:, None]).sum(axis=0).tolist()
-    intervals: list[percentiles.Interval | None] = [None] * len(columns)
+    drawn = None
     if inputs.resamples:
         drawn = means.resampled_means(
             values,
@@ -109,18 +108,18 @@ def _mean_rows(
             resamples=inputs.resamples,
             rng=bootstrap.generator(inputs.seed, subset.seed_name),
         )
-        intervals = [*percentiles.percentile_intervals(drawn, found)]
+    intervals = intervals_or_none(drawn, found)
     return [
-        subset.score_row(name, value, n, part=subset.part(part), interval=interval)
+        score_row(name, value, n, interval, group=subset, part=subset.part(part))
         for (name, part), value, n, interval in zip(columns, found, numbers, intervals, strict=True)
         if n
     ]
 
 
-def _attribute_means(attributes: ArrayLike, values: Floats) -> dict[int, float]:
+def _attribute_means(attributes: Ints, values: Floats) -> dict[int, float]:
     """Mean of each rated attribute's values, in order of appearance."""
     known: dict[int, list[float]] = {}
-    for attribute, value in zip(np.asarray(attributes).tolist(), values.tolist(), strict=True):
+    for attribute, value in zip(attributes.tolist(), values.tolist(), strict=True):
         if value == value:
             known.setdefault(attribute, []).append(value)
     return {attribute: float(np.mean(of_attribute)) for attribute, of_attribute in known.items()}
@@ -131,24 +130,18 @@ def _detail_rows(
 ) -> list[ScoreRow]:
     """The mean of each attribute over its associations, and the mean of each association."""
     texts = {pair.attribute_id: pair.attribute for pair in pairs}
-    n_associations: dict[int, int] = {}
-    for pair, value in zip(pairs, values.tolist(), strict=True):
-        if value == value:
-            n_associations[pair.attribute_id] = n_associations.get(pair.attribute_id, 0) + 1
+    attributes = _attribute_ids(pairs)
+    n_associations = Counter(attributes[~np.isnan(values)].tolist())
     rows = [
         ScoreRow("attribute", value, n_associations[pk], attribute_id=pk, attribute=texts[pk])
-        for pk, value in sorted(
-            _attribute_means(_attribute_ids(pairs), values).items(), key=lambda item: texts[item[0]]
-        )
+        for pk, value in _attribute_means(attributes, values).items()
     ]
+    rows.sort(key=lambda row: row.attribute)
     for position, pair in enumerate(pairs):
         value = defined(values[position])
         if value is not None:
-            rows.append(
-                _pair_row(
-                    "association", pair, value, numbers[position], stereotypical=bool(stereotypical[position])
-                )
-            )
+            known = bool(stereotypical[position])
+            rows.append(_pair_row("association", pair, value, numbers[position], known))
     return rows
 
 
@@ -165,7 +158,7 @@ def _rated_detail_rows(inputs: Inputs, ratings: RatingRows) -> list[ScoreRow]:
     for name, found in (("attribute", of_attribute), ("association", of_pair)):
         for pair, places in sorted(found.items(), key=lambda item: (item[0].group, item[0].attribute)):
             values = ratings.values[places]
-            interval = None
+            value, drawn = float(values.mean()), None
             if inputs.resamples:
                 drawn = means.resampled_means(
                     values,
@@ -175,10 +168,9 @@ def _rated_detail_rows(inputs: Inputs, ratings: RatingRows) -> list[ScoreRow]:
                     resamples=inputs.resamples,
                     rng=bootstrap.generator(inputs.seed, f"{name} {pair.group} {pair.attribute}"),
                 )
-                interval = percentiles.percentile_intervals(drawn, [values.mean()])[0]
+            (interval,) = intervals_or_none(drawn, [value])
             known = bool(ratings.stereotypical[places[0]]) if pair.group_id else None
-            value = float(values.mean())
-            rows.append(_pair_row(name, pair, value, len(places), stereotypical=known, interval=interval))
+            rows.append(_pair_row(name, pair, value, len(places), known, interval))
     return rows
 
 
@@ -187,9 +179,8 @@ def _pair_row(
     pair: Pair,
     value: float,
     n: int,
-    *,
     stereotypical: bool | None,
-    interval: percentiles.Interval | None = None,
+    interval: Interval | None = None,
 ) -> ScoreRow:
     return ScoreRow(
         name=name,
@@ -204,9 +195,9 @@ def _pair_row(
     )
 
 
-def _unsure_row(subset: Subset, ratings: Sequence[float] | Floats) -> ScoreRow:
-    unsure = int((np.asarray(ratings) == UNSURE).sum())
-    return subset.score_row("unsure", unsure, len(ratings), unsure)
+def _count_row(name: str, subset: Subset, k: int, n: int) -> ScoreRow:
+    """`k` of the `n` ratings or associations of the subset."""
+    return score_row(name, k, n, k=k, group=subset, part=subset.part())
 
 
 def _attribute_ids(pairs: Sequence[Pair]) -> Ints:

@@ -1,15 +1,11 @@
 """The subsets of associations that are scored: all, each region and each group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from metrics.core.stats.checks import Ints
-from metrics.core.stats.percentiles import Interval
-from metrics.score_runs.rows import ScoreRow, bounds, defined
 from metrics.votes.data.source import Pair
 
 
@@ -30,28 +26,6 @@ class Subset:
     def part(self, detail: str = "") -> str:
         """The part of a score, as it is stored: `region: East Asia; pool: in-region, t=2`."""
         return "; ".join(text for text in (self.region and f"region: {self.region}", detail) if text)
-
-    def score_row(
-        self,
-        name: str,
-        value: float,
-        n: int,
-        k: int | None = None,
-        *,
-        part: str | None = None,
-        interval: Interval | None = None,
-    ) -> ScoreRow:
-        """A score of this subset."""
-        return ScoreRow(
-            name=name,
-            value=defined(value),
-            n=n,
-            k=k,
-            group_id=self.group_id,
-            group=self.group,
-            part=self.part() if part is None else part,
-            **bounds(interval),
-        )
 
 
 def subsets(pairs: Sequence[Pair]) -> Iterator[Subset]:

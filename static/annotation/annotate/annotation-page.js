@@ -1,6 +1,6 @@
 /* The annotation page: shows one item at a time and passes answers to the journal. Independent of the kind of task. */
 
-import { el, fill } from "./dom.js";
+import { el, fill } from "../dom.js";
 import { PaintGuard } from "./paint-guard.js";
 
 /* If the page is still open after that, the navigation has failed. */

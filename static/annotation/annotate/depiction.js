@@ -2,7 +2,7 @@
    attribute needs a box, or must be visible in the image as a whole; none of the above excludes the rest. */
 
 import { BoxEditor } from "../boxes.js";
-import { el, errorMessage, fill, focusInView, statement } from "./dom.js";
+import { el, errorMessage, fill, focusInView, statement } from "../dom.js";
 import { digit, latinKey } from "./keys.js";
 import { OptionRow } from "./option-row.js";
 

@@ -1,6 +1,6 @@
 /* The dialogs: keys, skip, last answers, break. */
 
-import { el, fill } from "./dom.js";
+import { el, fill } from "../dom.js";
 
 const byId = (id) => document.getElementById(id);
 

@@ -1,7 +1,7 @@
 /* One option of a depiction page: a checkbox and, once chosen, its boxes or "visible in the image as a whole".
    Pointing at it or focusing it highlights its boxes. */
 
-import { el, fill } from "./dom.js";
+import { el, fill } from "../dom.js";
 
 export class OptionRow {
   #view;

@@ -1,6 +1,6 @@
 /* One item of a rating task: a statement, labels with digits, and a reason if the label needs one. */
 
-import { el, errorMessage, fill, focusInView, statement } from "./dom.js";
+import { el, errorMessage, fill, focusInView, statement } from "../dom.js";
 import { History } from "../history.js";
 import { digit, latinKey } from "./keys.js";
 

@@ -1,6 +1,6 @@
 /* The page's status (saved, sending, offline), notices and progress. */
 
-import { fill } from "./dom.js";
+import { fill } from "../dom.js";
 
 export class Status {
   #messages;

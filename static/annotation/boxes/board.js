@@ -14,7 +14,7 @@ export class Board {
   spaceHeld = false;
   collection = new Collection();
   #byKeyboard = false;
-  #draft = null; // {anchor, corner} of a box being drawn; points that may lie outside the image
+  draft = null; // {anchor, corner} of a box being drawn; points that may lie outside the image
   #preview = null; // a box that the pointer is moving or resizing
   #highlighted = null;
   #hovered = null;
@@ -32,7 +32,7 @@ export class Board {
     const { width, height } = this.frame.size;
     Object.assign(this, { selected: null, active: null, mode: "select", concealed });
     this.cross = { x: Math.round(width / 2), y: Math.round(height / 2) };
-    this.#draft = this.#preview = this.#highlighted = null;
+    this.draft = this.#preview = this.#highlighted = null;
     this.paint();
   }
 
@@ -40,10 +40,6 @@ export class Board {
 
   get boxes() {
     return this.collection.boxes;
-  }
-
-  get draft() {
-    return this.#draft;
   }
 
   selectedBox() {
@@ -77,7 +73,7 @@ export class Board {
   /* ---- modes, selection ---- */
 
   setMode(mode) {
-    this.#draft = null;
+    this.draft = null;
     this.mode = mode;
     this.paint();
     if (mode === "draw" && this.canDraw()) this.announce("armed", { label: this.collection.label(this.active) });
@@ -115,8 +111,8 @@ export class Board {
 
   /* Esc: cancel the current action, else the selection; false if there was neither. */
   cancel() {
-    if (this.#draft || this.#preview) {
-      this.#draft = this.#preview = null;
+    if (this.draft || this.#preview) {
+      this.draft = this.#preview = null;
       this.paint();
       this.announce("cancelled");
       return true;
@@ -139,27 +135,27 @@ export class Board {
   /* ---- drawing ---- */
 
   beginDraft(anchor) {
-    this.#draft = { anchor, corner: anchor };
+    this.draft = { anchor, corner: anchor };
     this.paint();
   }
 
   sizeDraft(corner) {
-    this.#draft = { ...this.#draft, corner };
+    this.draft = { ...this.draft, corner };
     this.paint();
   }
 
   /* The first corner was set by a click or a key; wait for the second. */
   awaitCorner() {
-    const { anchor } = this.#draft;
+    const { anchor } = this.draft;
     this.beginDraft(anchor);
     this.announce("corner", { x: Math.round(anchor.x), y: Math.round(anchor.y) });
   }
 
   /* `minimum`: the shortest side of a box, in image pixels; anything smaller is an accident. */
   finishDraft(minimum) {
-    const { anchor, corner } = this.#draft;
+    const { anchor, corner } = this.draft;
     const shape = between(anchor, corner, this.frame.size);
-    this.#draft = null;
+    this.draft = null;
     if (!shape || shape.x1 - shape.x0 < minimum || shape.y1 - shape.y0 < minimum) {
       this.paint();
       this.announce("tooSmall");
@@ -173,9 +169,9 @@ export class Board {
 
   moveCross(point) {
     this.cross = point;
-    if (this.#draft) {
+    if (this.draft) {
       this.sizeDraft(point);
-      const { anchor } = this.#draft;
+      const { anchor } = this.draft;
       this.announce("sizing", {
         left: Math.min(anchor.x, point.x),
         top: Math.min(anchor.y, point.y),
@@ -206,7 +202,7 @@ export class Board {
   /* One press of an arrow key; `repeated` presses belong to the same undo step. */
   nudge(box, reason, repeated) {
     this.selected = box.id;
-    if (!repeated) this.collection.close();
+    if (!repeated) this.collection.history.close();
     this.#reshape(box, reason, `${reason} ${box.id}`);
   }
 
@@ -230,7 +226,7 @@ export class Board {
   }
 
   undo() {
-    if (this.#draft || this.#preview) this.cancel();
+    if (this.draft || this.#preview) this.cancel();
     else this.#undoOrRedo("undo", "undone", "nothingToUndo");
   }
 
@@ -239,7 +235,7 @@ export class Board {
   }
 
   #undoOrRedo(direction, done, nothing) {
-    if (!this.collection[direction]()) return this.announce(nothing);
+    if (!this.collection.history[direction]()) return this.announce(nothing);
     if (!this.selectedBox()) this.selected = null;
     this.announce(done, { count: this.boxes.length }, this.#changed(direction));
   }
@@ -260,8 +256,8 @@ export class Board {
   /* ---- painting ---- */
 
   paint() {
-    const draft = this.#draft && between(this.#draft.anchor, this.#draft.corner, this.frame.size);
-    const begun = this.#draft && !draft ? this.#draft.anchor : null;
+    const draft = this.draft && between(this.draft.anchor, this.draft.corner, this.frame.size);
+    const begun = this.draft && !draft ? this.draft.anchor : null;
     this.painter.paint({
       boxes: this.boxes.map((box) => (box.id === this.#preview?.id ? this.#preview : box)),
       selected: this.selected,

@@ -6,13 +6,13 @@ import { History } from "../history.js";
 export const copyBox = ({ id, option, x0, y0, x1, y1 }) => ({ id, option, x0, y0, x1, y1 });
 
 export class Collection {
-  #history;
+  history;
   #options = new Map();
   #lastNumber = 0;
 
   /* `options`: [{id, label, number}]. An option without a label is shown by its id. */
   constructor(boxes = [], options = [], extra = null) {
-    this.#history = new History({ boxes: boxes.map(copyBox), extra });
+    this.history = new History({ boxes: boxes.map(copyBox), extra });
     for (const { id, label, number } of options) this.name(id, label, number);
     for (const { id, option } of boxes) {
       this.name(option);
@@ -38,19 +38,11 @@ export class Collection {
   }
 
   get boxes() {
-    return this.#history.present.boxes;
+    return this.history.present.boxes;
   }
 
   get extra() {
-    return this.#history.present.extra;
-  }
-
-  get canUndo() {
-    return this.#history.canUndo;
-  }
-
-  get canRedo() {
-    return this.#history.canRedo;
+    return this.history.present.extra;
   }
 
   copy() {
@@ -94,11 +86,6 @@ export class Collection {
     );
   }
 
-  /* Start a new undo step with the next change. */
-  close() {
-    this.#history.close();
-  }
-
   /* Remove boxes and set `extra` in one step. True if anything changed. */
   remove(ids, extra = this.extra) {
     const left = this.boxes.filter((box) => !ids.has(box.id));
@@ -107,15 +94,7 @@ export class Collection {
     return true;
   }
 
-  undo() {
-    return this.#history.undo();
-  }
-
-  redo() {
-    return this.#history.redo();
-  }
-
   #commit(boxes, { key = null, extra = this.extra } = {}) {
-    this.#history.commit({ boxes, extra }, key);
+    this.history.commit({ boxes, extra }, key);
   }
 }

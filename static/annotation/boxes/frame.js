@@ -2,15 +2,15 @@
    points. Sizes are `width` and `height` attributes and panning is scrolling, so no style is ever set. A box can be
    started in the margin around the image. */
 
-import { html, set, svg } from "./dom.js";
+import { el, set, svg } from "../dom.js";
 
 const MAX_FIT = 3; // a small image is not enlarged further
 const ZOOM_STEP = 1.25;
 const MAX_ZOOM = 10;
 
 export class Frame {
-  #size = { width: 1, height: 1 };
-  #zoom = 1;
+  size = { width: 1, height: 1 };
+  zoom = 1;
   #fit = 1;
   #measuredWidth = 0;
   #observer;
@@ -18,10 +18,10 @@ export class Frame {
   /* `labels`: {editor, helpId}, for screen readers; `resized` is called after every change of scale. */
   constructor(labels, resized) {
     this.resized = resized;
-    this.image = html("img", { class: "boxes-image", draggable: "false", decoding: "sync" });
+    this.image = el("img", { class: "boxes-image", draggable: "false", decoding: "sync" });
     this.layer = svg("svg", { class: "boxes-layer", role: "group", "aria-label": labels.editor });
-    this.stage = html("div", { class: "boxes-stage" }, this.image, this.layer);
-    this.view = html(
+    this.stage = el("div", { class: "boxes-stage" }, this.image, this.layer);
+    this.view = el(
       "div",
       {
         class: "boxes-view",
@@ -34,18 +34,14 @@ export class Frame {
     );
     // The view scrolls inside a frame of the fitted height; this gives the frame that height.
     this.sizer = svg("svg", { class: "boxes-sizer", "aria-hidden": "true", width: "1", height: "1" });
-    this.element = html("div", { class: "boxes-frame" }, this.sizer, this.view);
+    this.element = el("div", { class: "boxes-frame" }, this.sizer, this.view);
     this.#observer = new ResizeObserver(() => requestAnimationFrame(() => this.#resize()));
     this.#observer.observe(this.element);
   }
 
-  get size() {
-    return this.#size;
-  }
-
   /* Screen pixels per image pixel. */
   get scale() {
-    return this.#fit * this.#zoom;
+    return this.#fit * this.zoom;
   }
 
   get failed() {
@@ -56,13 +52,9 @@ export class Frame {
     return this.image.complete && this.image.naturalWidth > 0;
   }
 
-  get zoom() {
-    return this.#zoom;
-  }
-
   show({ src, width, height, alt }) {
-    this.#size = { width, height };
-    this.#zoom = 1;
+    this.size = { width, height };
+    this.zoom = 1;
     set(this.layer, { viewBox: `0 0 ${width} ${height}` });
     set(this.image, { src: null }); // or the last image would be visible until this one loads
     set(this.image, { alt, src });
@@ -75,8 +67,8 @@ export class Frame {
   toImage({ clientX, clientY }) {
     const seen = this.layer.getBoundingClientRect();
     return {
-      x: ((clientX - seen.left) / seen.width) * this.#size.width,
-      y: ((clientY - seen.top) / seen.height) * this.#size.height,
+      x: ((clientX - seen.left) / seen.width) * this.size.width,
+      y: ((clientY - seen.top) / seen.height) * this.size.height,
     };
   }
 
@@ -85,7 +77,7 @@ export class Frame {
   zoomTo(zoom, { point, at } = {}) {
     const centre = at ?? this.#centre();
     const kept = point ?? this.toImage(centre);
-    this.#zoom = Math.min(Math.max(zoom, 1), MAX_ZOOM);
+    this.zoom = Math.min(Math.max(zoom, 1), MAX_ZOOM);
     this.#draw();
     const seen = this.layer.getBoundingClientRect();
     this.view.scrollLeft += seen.left + kept.x * this.scale - centre.clientX;
@@ -93,11 +85,11 @@ export class Frame {
   }
 
   zoomIn(around) {
-    this.zoomTo(this.#zoom * ZOOM_STEP, around);
+    this.zoomTo(this.zoom * ZOOM_STEP, around);
   }
 
   zoomOut(around) {
-    this.zoomTo(this.#zoom / ZOOM_STEP, around);
+    this.zoomTo(this.zoom / ZOOM_STEP, around);
   }
 
   panBy(right, down) {
@@ -137,17 +129,17 @@ export class Frame {
     const margin = 2 * parseFloat(getComputedStyle(this.stage).paddingTop || "0");
     const room = Math.max(this.#measuredWidth - margin, 32);
     const tall = Math.max(innerHeight * 0.75 - margin, 200);
-    const { width, height } = this.#size;
+    const { width, height } = this.size;
     this.#fit = Math.min(room / width, tall / height, MAX_FIT);
     set(this.sizer, { height: Math.ceil(height * this.#fit + margin) });
   }
 
   #draw() {
-    const width = Math.floor(this.#size.width * this.scale);
-    const height = Math.floor(this.#size.height * this.scale);
+    const width = Math.floor(this.size.width * this.scale);
+    const height = Math.floor(this.size.height * this.scale);
     set(this.image, { width, height });
     set(this.layer, { width, height });
-    this.element.classList.toggle("is-zoomed", this.#zoom > 1);
+    this.element.classList.toggle("is-zoomed", this.zoom > 1);
     this.resized();
   }
 }

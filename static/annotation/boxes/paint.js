@@ -2,7 +2,7 @@
    Elements are reused from one painting to the next, so that they keep the focus. */
 
 import { handles } from "./geometry.js";
-import { set, svg } from "./dom.js";
+import { set, svg } from "../dom.js";
 
 const PATTERNS = 6;
 const MARK = 20; // height of an option's number, on the screen

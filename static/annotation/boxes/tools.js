@@ -1,6 +1,6 @@
 /* The buttons above the image: everything that the keys do. */
 
-import { html, set } from "./dom.js";
+import { el, set } from "../dom.js";
 
 const TOOLS = [
   { name: "draw", key: "R", mode: true },
@@ -20,9 +20,9 @@ export class Tools {
 
   /* `act(name)` runs the action of a button. */
   constructor(messages, act) {
-    this.element = html("div", { class: "boxes-tools", role: "group", "aria-label": messages.tools });
+    this.element = el("div", { class: "boxes-tools", role: "group", "aria-label": messages.tools });
     for (const { name, sign, key, mode } of TOOLS) {
-      const button = html("button", {
+      const button = el("button", {
         type: "button",
         class: "boxes-tool",
         "data-tool": name,
@@ -32,7 +32,7 @@ export class Tools {
         title: sign ? messages[name] : key,
       });
       button.textContent = sign ?? messages[name];
-      if (!sign && key.length === 1) button.append(" ", html("kbd", { "aria-hidden": "true" }, key));
+      if (!sign && key.length === 1) button.append(" ", el("kbd", { "aria-hidden": "true" }, key));
       // Not `disabled`, since a disabled button loses the focus.
       button.addEventListener("click", () => button.ariaDisabled !== "true" && act(name));
       this.#buttons.set(name, button);

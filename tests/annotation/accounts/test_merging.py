@@ -8,8 +8,8 @@ from django.contrib.auth import get_user_model
 from django.db import connections
 from django.utils import timezone
 
-from annotation.accounts.services import accounts, merging, merging_plan
-from annotation.accounts.services.merging_plan import MergeRefused
+from annotation.accounts.services import accounts, merging
+from annotation.accounts.services.merging import MergeRefused
 from annotation.annotate.services import responses
 from annotation.annotate.services.answer_rules import Answer, AnswerRefused
 from annotation.assignment import lease_keys
@@ -120,7 +120,7 @@ def test_of_two_answers_to_one_unit_the_first_one_given_stays(admin, study, kept
     first, second = answer(unit, order[0]), answer(unit, order[1], after=10)
     first_slot, second_slot = first.slot, second.slot
 
-    assert merging_plan.preview(kept=kept, duplicate=duplicate).twice == 1
+    assert merging.preview(kept=kept, duplicate=duplicate).twice == 1
     merging.merge(kept=kept, duplicate=duplicate, by=admin)
 
     first.refresh_from_db()
@@ -181,7 +181,7 @@ def test_in_a_closed_study_a_place_that_opens_keeps_its_number(admin, kept, dupl
 def test_what_both_hold_goes_back_first(admin, study, kept, duplicate):
     for who in (kept, duplicate):
         slots.lease_next(enrolment=Enrolment.objects.get(annotator=who))
-    assert merging_plan.preview(kept=kept, duplicate=duplicate).studies[0].held == 2
+    assert merging.preview(kept=kept, duplicate=duplicate).studies[0].held == 2
     merging.merge(kept=kept, duplicate=duplicate, by=admin)
     assert not Slot.objects.exclude(state=SlotState.OPEN).exists()
     assert AuditEvent.objects.get(what="annotators merged").details["released"] == 2
@@ -257,7 +257,7 @@ def test_what_cannot_be_one_person_is_refused_and_nothing_is_written(admin, stud
     def refused(why, *, one=kept, other=duplicate):
         before = (Response.objects.count(), Enrolment.objects.count(), AuditEvent.objects.count())
         for act in (
-            lambda: merging_plan.preview(kept=one, duplicate=other),
+            lambda: merging.preview(kept=one, duplicate=other),
             lambda: merging.merge(kept=one, duplicate=other, by=admin),
         ):
             with pytest.raises(MergeRefused, match=why):

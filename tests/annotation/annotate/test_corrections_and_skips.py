@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from annotation.annotate import queries
 from annotation.annotate.services import responses
 from annotation.annotate.services.responses import Answer, AnswerRefused, NotAssigned
 from annotation.assignment import lease_keys
@@ -36,7 +37,7 @@ def revise(enrolment, earlier, value, key=None):
     return responses.revise(
         enrolment=enrolment,
         unit_id=earlier.unit_id,
-        client_key=key or responses.correction_key(enrolment=enrolment, earlier=earlier),
+        client_key=key or queries.correction_key(enrolment=enrolment, earlier=earlier),
         answers=answers_to(earlier.unit, value),
     )
 
@@ -57,16 +58,16 @@ def test_a_correction_replaces_the_answer_and_keeps_the_earlier_one(answered):
 
 def test_a_correction_sent_twice_is_kept_once(answered):
     enrolment, first = answered
-    key = responses.correction_key(enrolment=enrolment, earlier=first)
+    key = queries.correction_key(enrolment=enrolment, earlier=first)
     assert [revise(enrolment, first, 2, key).outcome for _ in range(2)] == ["revised", "repeat"]
     assert Response.objects.count() == 2
 
 
 def test_a_correction_of_what_was_corrected_in_another_tab_is_refused(answered):
     enrolment, first = answered
-    stale = responses.correction_key(enrolment=enrolment, earlier=first)
+    stale = queries.correction_key(enrolment=enrolment, earlier=first)
     second = revise(enrolment, first, 2).response
-    third_key = responses.correction_key(enrolment=enrolment, earlier=second)
+    third_key = queries.correction_key(enrolment=enrolment, earlier=second)
     revise(enrolment, second, 4, third_key)
     with pytest.raises(AnswerRefused, match="changed in another window"):
         revise(enrolment, first, 1, key=fresh_key(enrolment, first, stale))
@@ -84,9 +85,9 @@ def test_nobody_corrects_what_is_not_theirs_or_after_the_study_is_closed(answere
     enrolment, first = answered
     stranger = factories.enrolment(enrolment.study)
     with pytest.raises(NotAssigned):
-        revise(stranger, first, 1, responses.correction_key(enrolment=enrolment, earlier=first))
+        revise(stranger, first, 1, queries.correction_key(enrolment=enrolment, earlier=first))
     with pytest.raises(AnswerRefused, match="changed in another window"):
-        revise(stranger, first, 1, responses.correction_key(enrolment=stranger, earlier=first))
+        revise(stranger, first, 1, queries.correction_key(enrolment=stranger, earlier=first))
     Study.objects.update(status=StudyStatus.CLOSED, closed_at=first.submitted_at)
     with pytest.raises(AnswerRefused, match="closed"):
         revise(enrolment, first, 1)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from annotation.models import Task
-from annotation.participation.queries.annotator_pages import guides
+from annotation.participation.queries.enrolments import guides
 from tests import factories
 
 pytestmark = pytest.mark.django_db

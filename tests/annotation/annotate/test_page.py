@@ -294,7 +294,7 @@ def test_the_page_fetches_every_module_that_it_runs_in_one_round():
         for path in (root / "annotation" / folder).glob("*.js")
     }
     assert set(scripts(draws=True)) == everything | {
-        f"annotation/{name}.js" for name in ("annotate-images", "boxes", "history")
+        f"annotation/{name}.js" for name in ("annotate-images", "boxes", "dom", "history")
     }
     ratings = scripts(draws=False)
     named = re.compile(r'from "(\.\.?/[\w/-]+\.js)"')

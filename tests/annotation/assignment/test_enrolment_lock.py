@@ -10,7 +10,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation.annotate.services import items, responses
-from annotation.assignment.services import enrolment_lock, open_slots
+from annotation.assignment.queries import open_slots
+from annotation.assignment.services import enrolment_lock
 from annotation.models import Enrolment, EnrolmentStatus, Response, Unit
 from tests import connections, factories
 from tests.annotation.annotate.test_hot_path import others_at_work
@@ -87,7 +88,7 @@ def test_open_slots_are_looked_up_by_one_plan_that_walks_them_in_the_order_of_th
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     for after in range(20):  # from the fourth time on the driver has it prepared
-        open_slots.first(enrolment=enrolment, texts=["any"], after=after, least=2)
+        open_slots(enrolment=enrolment, texts=["any"], after=after, least=2)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT name, generic_plans, custom_plans FROM pg_prepared_statements "

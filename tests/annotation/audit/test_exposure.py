@@ -8,8 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.audit.queries import exposure as exposure_queries
-from annotation.audit.services import exposure
+from annotation.audit import queries, services
 from annotation.models import AuditEvent, Purpose, Response, Skip, Slot, TaskKind, Unit
 from annotation.participation.services import withdrawals
 from tests import factories
@@ -49,7 +48,7 @@ def skip(unit, who):
 
 
 def only(study):
-    (row,) = exposure_queries.page(study).rows
+    (row,) = queries.hours_page(study)
     return row
 
 
@@ -100,9 +99,8 @@ def test_who_withdrew_is_only_counted(study):
     gone = factories.enrolment(study, consented=True, pseudonym="a-gone")
     answer(units(study)[0], gone.annotator)
     withdrawals.withdraw(annotator=gone.annotator, study=study, by=None)
-    page = exposure_queries.page(study)
-    assert (page.rows, page.withdrawn) == ((), 1)
-    assert b"a-gone" not in b"".join(exposure.stream_csv(study=study, by=None))
+    assert (list(queries.hours_page(study)), queries.withdrawn(study)) == ([], 1)
+    assert b"a-gone" not in b"".join(services.stream_hours(study=study, by=None))
 
 
 def test_whoever_did_nothing_yet_is_there_with_zeros(study):
@@ -124,7 +122,7 @@ def test_a_study_counts_its_own_work_and_all_together_add_up(study):
     withdrawals.withdraw(annotator=who, study=other, by=None)
     together = only(None)
     assert (together.active_hours, together.studies) == (1.0, 1)
-    assert exposure_queries.page(None).withdrawn == 1
+    assert queries.withdrawn(None) == 1
 
 
 def test_another_annotators_work_is_not_mixed_in(study):
@@ -132,7 +130,7 @@ def test_another_annotators_work_is_not_mixed_in(study):
     answer(units(study)[0], one)
     answer(units(study)[0], two, active_ms=7_200_000)
     answer(units(study)[1], two)
-    rows = {row.annotator: row for row in exposure_queries.page(study).rows}
+    rows = {row.annotator: row for row in queries.hours_page(study)}
     assert (rows["a-1"].active_hours, rows["a-2"].active_hours) == (1.0, 3.0)
 
 
@@ -157,9 +155,9 @@ def test_the_page_asks_as_many_queries_for_many_as_for_few(client, lead, study, 
             answer(units(study)[0], who)
     with django_assert_num_queries(10):
         shown = client.get(url)
-    assert len(shown.context["page"].rows) == exposure_queries.PER_PAGE
-    assert shown.context["page"].active_hours is None, "a part is not the whole"
-    assert len(client.get(url, {"page": 2}).context["page"].rows) == 20
+    assert len(shown.context["page"]) == queries.ANNOTATORS_PER_PAGE
+    assert shown.context["active_hours"] is None, "a part is not the whole"
+    assert len(client.get(url, {"page": 2}).context["page"]) == 20
 
 
 def test_the_csv_holds_what_the_page_holds_and_is_noted(client, lead, study):
@@ -168,7 +166,7 @@ def test_the_csv_holds_what_the_page_holds_and_is_noted(client, lead, study):
     client.force_login(lead)
     answered = client.get(reverse("exposure_csv", args=["words"]))
     (row,) = csv.DictReader(io.StringIO(b"".join(answered.streaming_content).decode()))
-    assert list(row) == list(exposure.COLUMNS)
+    assert list(row) == list(services.HOURS_COLUMNS)
     assert row["annotator"] == "'=cmd", "no spreadsheet runs it"
     assert (row["active_hours"], row["answered"], row["status"]) == ("0.0250", "1", "qualified")
     assert row["first"] == DAY.isoformat()
@@ -180,7 +178,7 @@ def test_the_csv_needs_a_few_queries_for_each_two_hundred(study, django_assert_m
     for _ in range(230):
         factories.enrolment(study)
     with django_assert_max_num_queries(8):
-        text = b"".join(exposure.stream_csv(study=study, by=None)).decode()
+        text = b"".join(services.stream_hours(study=study, by=None)).decode()
     assert text.count("\n") == 231
 
 

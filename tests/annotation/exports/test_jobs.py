@@ -17,7 +17,7 @@ from annotation.exports import tasks as exports_tasks
 from annotation.exports.formats.registry import FORMATS, UnknownFormat
 from annotation.exports.selection import ExportRefused, Filters, Selection
 from annotation.exports.services import jobs as export_jobs
-from annotation.exports.services import progress, writing
+from annotation.exports.services import writing
 from annotation.models import AuditEvent, ExportJob, ExportState, Webhook
 from tests import factories
 from tests.annotation.exports.jobs_world import asked, lying_about, made, members
@@ -30,7 +30,7 @@ CSV = "annotations.csv"
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(progress.LeaseRenewal, "_renew", lambda beat: None)
+    monkeypatch.setattr(export_jobs.LeaseRenewal, "_renew", lambda beat: None)
 
 
 @pytest.fixture

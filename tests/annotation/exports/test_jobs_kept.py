@@ -17,7 +17,7 @@ from annotation.exports import packing, snapshot
 from annotation.exports import snapshot as export_snapshot
 from annotation.exports.selection import Filters, Selection
 from annotation.exports.services import jobs as export_jobs
-from annotation.exports.services import progress, writing
+from annotation.exports.services import writing
 from annotation.exports.snapshot import WithdrawnDuringExport
 from annotation.models import AuditEvent, ExportJob, ExportState, Response
 from annotation.participation.services import withdrawals
@@ -34,7 +34,7 @@ CSV = "annotations.csv"
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(progress.LeaseRenewal, "_renew", lambda beat: None)
+    monkeypatch.setattr(export_jobs.LeaseRenewal, "_renew", lambda beat: None)
 
 
 @pytest.fixture

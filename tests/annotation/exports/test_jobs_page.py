@@ -9,7 +9,6 @@ from django.urls import reverse
 from annotation import export_files
 from annotation.exports import queries as exports_queries
 from annotation.exports.services import jobs as export_jobs
-from annotation.exports.services import progress
 from annotation.models import AuditEvent, ExportJob, ExportState
 from tests import factories
 from tests.annotation.exports.world import depiction
@@ -21,7 +20,7 @@ HTMX = {"HX-Request": "true"}
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(progress.LeaseRenewal, "_renew", lambda beat: None)
+    monkeypatch.setattr(export_jobs.LeaseRenewal, "_renew", lambda beat: None)
 
 
 @pytest.fixture

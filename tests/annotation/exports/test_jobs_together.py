@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation.exports import packing, table
 from annotation.exports.selection import Filters
 from annotation.exports.services import jobs as export_jobs
-from annotation.exports.services import progress, writing
+from annotation.exports.services import writing
 from annotation.models import Box, ExportJob, ExportState, Response
 from tests import factories
 from tests.annotation.exports.world import depiction
@@ -109,7 +109,7 @@ def slow(monkeypatch, until) -> None:
 
 
 def test_while_it_is_made_its_lease_is_kept_and_its_progress_told(monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS", 0.05)
+    monkeypatch.setattr(export_jobs, "RENEWAL_SECONDS", 0.05)
     job = waiting_job()
     near = timezone.now() + timedelta(seconds=1)
     claim = export_jobs._claim
@@ -135,7 +135,7 @@ def test_while_it_is_made_its_lease_is_kept_and_its_progress_told(monkeypatch):
 
 
 def test_a_worker_whose_job_is_deleted_stops(monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS", 0.05)
+    monkeypatch.setattr(export_jobs, "RENEWAL_SECONDS", 0.05)
     job = waiting_job()
     asked: list[int] = []
 

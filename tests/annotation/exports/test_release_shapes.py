@@ -241,7 +241,7 @@ def test_visage_of_a_live_study_can_be_imported(tmp_path):
         factories.response(whole, values=[value])
     factories.response(partly, values=[5])
     folder = written(study, "visage", tmp_path / "live")
-    pages = read_annotations(folder / RELEASED[1]).pages
+    pages = read_annotations(folder / RELEASED[1]).rows
     assert [(page.worker, page.image, len(page.answers)) for page in pages] == [
         ("unit 1", "Mexican5.png", 2),
         ("unit 2", "French2.png", 1),

@@ -128,14 +128,14 @@ def test_three_blocks_in_a_row_are_the_responses_to_one_page(tmp_path):
     file = read(
         tmp_path, *page("A0", "Mexican5.png"), *page("A1", "Mexican5.png"), *page("A2", "French12.png")
     )
-    first = file.pages[0]
-    assert [(p.image, p.number, p.worker, len(p.answers)) for p in file.pages] == [
+    first = file.rows[0]
+    assert [(p.image, p.number, p.worker, len(p.answers)) for p in file.rows] == [
         ("Mexican5.png", 1, "A0", 3),
         ("Mexican5.png", 2, "A1", 3),
         ("French12.png", 1, "A2", 3),
     ]
     assert (first.identity, first.index) == ("Mexican", 5)
-    assert (file.pages[2].identity, file.pages[2].index) == ("French", 12)
+    assert (file.rows[2].identity, file.rows[2].index) == ("French", 12)
     assert first.attributes == ("sombrero", "poor", "fun", "tall", None)
     assert [answer.row for answer in first.answers] == [2, 7, 12]
     assert [answer.values for answer in first.answers] == [(1, 0, 0, 0, 0), (0, 0, 0, 0, 0), (1, 0, 0, 1, 0)]
@@ -144,14 +144,14 @@ def test_three_blocks_in_a_row_are_the_responses_to_one_page(tmp_path):
 
 def test_corners_in_any_order_give_the_same_box(tmp_path):
     file = read(tmp_path, *page())
-    assert file.pages[0].answers[2].boxes[0] == file.pages[0].answers[0].boxes[0]
+    assert file.rows[0].answers[2].boxes[0] == file.rows[0].answers[0].boxes[0]
     assert codes(file)["box_corners_swapped"] == 1
     assert codes(file)["box_missing"] == 1
 
 
 def test_a_box_outside_the_image_is_clipped_and_reported(tmp_path):
     file = read(tmp_path, *block(yes={"sombrero": "['-3,10', '600,511.5']"}))
-    assert file.pages[0].answers[0].boxes[0] == (0.0, 10.0, 512.0, 511.5)
+    assert file.rows[0].answers[0].boxes[0] == (0.0, 10.0, 512.0, 511.5)
     assert codes(file)["box_clipped"] == 1
     assert {o.code: o.row for o in file.oddities}["box_clipped"] == 2
 
@@ -159,7 +159,7 @@ def test_a_box_outside_the_image_is_clipped_and_reported(tmp_path):
 @pytest.mark.parametrize("coords", ["['621,658', '530,534.5']", "['5,5', '5,9']", "['9,0', '4,-7']"])
 def test_a_box_of_which_nothing_is_left_is_reported_and_its_yes_kept(tmp_path, coords):
     file = read(tmp_path, *block(yes={"poor": coords}))
-    answer = file.pages[0].answers[0]
+    answer = file.rows[0].answers[0]
     assert (answer.values[1], answer.boxes[1]) == (1, None)
     assert codes(file)["box_without_area"] == 1
     assert "box_clipped" not in codes(file)
@@ -169,7 +169,7 @@ def test_a_box_of_which_nothing_is_left_is_reported_and_its_yes_kept(tmp_path, c
 def test_rows_without_image_and_attribute_are_left_out_and_counted(tmp_path):
     empty = ["A100", "", "", "yes", "[nan, nan]"]
     file = read(tmp_path, *page(), empty, empty, [None] * 5, *page("A1"))
-    assert len(file.pages) == 2
+    assert len(file.rows) == 2
     assert (codes(file)["row_without_image"], codes(file)["row_blank"]) == (2, 1)
     assert (file.summary.rows_read, file.summary.rows_stored, file.summary.rows_not_stored) == (33, 30, 3)
     assert file.summary.rows_not_stored == sum(oddity.not_stored for oddity in file.oddities)
@@ -179,7 +179,7 @@ def test_rows_without_image_and_attribute_are_left_out_and_counted(tmp_path):
 def test_pages_with_other_than_three_responses_are_kept_and_reported(tmp_path):
     four = [row for _ in range(4) for row in block("A3", "Welsh1.png")]
     file = read(tmp_path, *block("A0"), *block("A1", "French1.png"), *block("A1", "French1.png"), *four)
-    assert [(p.image, p.number, len(p.answers)) for p in file.pages] == [
+    assert [(p.image, p.number, len(p.answers)) for p in file.rows] == [
         ("Mexican5.png", 1, 1),
         ("French1.png", 1, 2),
         ("Welsh1.png", 1, 3),
@@ -191,7 +191,7 @@ def test_pages_with_other_than_three_responses_are_kept_and_reported(tmp_path):
 
 def test_a_page_that_comes_back_is_a_unit_of_its_own_and_reported(tmp_path):
     file = read(tmp_path, *page("A0"), *page("A1", "French1.png"), *page("A0"))
-    assert [(p.image, p.number) for p in file.pages] == [
+    assert [(p.image, p.number) for p in file.rows] == [
         ("Mexican5.png", 1),
         ("French1.png", 1),
         ("Mexican5.png", 2),
@@ -208,7 +208,7 @@ def test_names_of_workers_folders_and_images_are_reported(tmp_path):
     assert found["image_in_two_folders"] == 1
     assert found["folder_dropped"] == 45
     assert found["identity_misspelled"] == 1
-    assert file.pages[2].identity == "United KingdomUK"
+    assert file.rows[2].identity == "United KingdomUK"
 
 
 def test_none_of_the_above_is_reported_whether_it_is_chosen_or_not(tmp_path):
@@ -216,7 +216,7 @@ def test_none_of_the_above_is_reported_whether_it_is_chosen_or_not(tmp_path):
     file = read(tmp_path, *block(yes={"none of the above": NO_BOX}))
     assert codes(file)["none_of_above_yes"] == 1
     assert "box_missing" not in codes(file)
-    assert file.pages[0].answers[0].values == (0, 0, 0, 0, 1)
+    assert file.rows[0].answers[0].values == (0, 0, 0, 0, 1)
 
 
 def test_a_further_sheet_is_ignored_and_reported(tmp_path):
@@ -313,5 +313,5 @@ def test_the_released_annotations_are_read_with_the_known_oddities(released):
         "image_in_two_folders": 657,
         "folder_dropped": 120_170,
     }
-    assert (len(file.pages), sum(len(page.answers) for page in file.pages)) == (8592, 24_034)
-    assert len({page.identity for page in file.pages}) == 135
+    assert (len(file.rows), sum(len(page.answers) for page in file.rows)) == (8592, 24_034)
+    assert len({page.identity for page in file.rows}) == 135

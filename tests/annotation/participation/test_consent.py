@@ -100,7 +100,7 @@ def test_somebody_blocked_stays_blocked(client, amal, study):
 def test_an_invited_annotator_is_in_once_they_agree(amal, study):
     annotator = annotators.annotator_for(user=amal)
     Enrolment.objects.create(annotator=annotator, study=study, status=EnrolmentStatus.INVITED)
-    annotators.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
+    annotators.agree(user=amal, study=study, text_id=study.consent_texts.get().pk)
     assert Enrolment.objects.get().status == EnrolmentStatus.QUALIFIED
 
 
@@ -204,16 +204,15 @@ def test_who_declines_without_having_been_let_in_just_goes_home(client, amal, st
 
 def test_a_study_with_practice_items_begins_with_them(amal, study):
     factories.attribute_unit(study.tasks.get(), "moustache", purpose=Purpose.TRAINING)
-    annotator = annotators.annotator_for(user=amal)
-    annotators.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
+    annotators.agree(user=amal, study=study, text_id=study.consent_texts.get().pk)
     assert Enrolment.objects.get().status == EnrolmentStatus.TRAINING
 
 
 def test_somebody_who_withdrew_cannot_agree_anew(amal, study):
     annotator = annotators.annotator_for(user=amal)
     Enrolment.objects.create(annotator=annotator, study=study, status=EnrolmentStatus.WITHDRAWN)
-    with pytest.raises(annotators.HasLeft, match="withdrew"):
-        annotators.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
+    with pytest.raises(annotators.ConsentRefused, match="withdrew"):
+        annotators.agree(user=amal, study=study, text_id=study.consent_texts.get().pk)
     assert not Consent.objects.exists()
 
 

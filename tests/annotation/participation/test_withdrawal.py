@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from annotation.annotate import queries
 from annotation.annotate.services import items, responses
 from annotation.annotate.services.answer_rules import AnswerRefused
 from annotation.assignment.services import slots
@@ -164,7 +165,7 @@ def test_earlier_revisions_checks_and_surplus_are_withdrawn_too(study):
     responses.revise(
         enrolment=enrolment,
         unit_id=first.unit_id,
-        client_key=responses.correction_key(enrolment=enrolment, earlier=first),
+        client_key=queries.correction_key(enrolment=enrolment, earlier=first),
         answers=[responses.Answer(option_id=first.unit.options.get().pk, value=1, position=1)],
     )
     surplus = answer(enrolment)

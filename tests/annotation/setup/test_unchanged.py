@@ -8,7 +8,6 @@ import pytest
 
 from annotation.setup import services as setup_services
 from annotation.setup.forms.people import ConsentForm, RecruitmentForm
-from annotation.setup.forms.rules import RulesForm
 from annotation.setup.forms.source import SourceForm
 from annotation.studies.errors import StudyFileError
 from annotation.studies.study_file.reading import read_study_text
@@ -265,8 +264,8 @@ def test_a_page_with_everything_on_it_asks_for_nothing_that_is_kept(client, lead
     [
         (ConsentForm, "break_after", "[care]\nbreak_after = {}"),
         (ConsentForm, "session_cap", "[care]\nsession_cap = {}"),
-        (RulesForm, "threshold", "[stereotypes]\nthreshold = {}"),
-        (RulesForm, "visual_rule", "visual_rule = {}"),
+        (SourceForm, "threshold", "[stereotypes]\nthreshold = {}"),
+        (SourceForm, "visual_rule", "visual_rule = {}"),
         (SourceForm, "visual_nature_limit", DRAWN_BY_NUMBER),
     ],
 )  # fmt: skip

@@ -21,8 +21,8 @@ from annotation.models import (
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
 from annotation.studies.study_file.reading import read_study_text
+from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units import draws
-from annotation.studies.units.draws import GroupDraw
 from tests import factories
 from tests.annotation.studies import world as study_world
 

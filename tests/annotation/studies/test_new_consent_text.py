@@ -54,7 +54,7 @@ def test_everybody_is_asked_again_and_what_was_agreed_to_stays(study, tmp_path):
 
     event = AuditEvent.objects.get(what="consent text published")
     assert event.details == {"by": "consent command", "version": 2}
-    assert sentences.sentence(event.what, event.details) == "Published version 2 of the consent text."
+    assert sentences.sentence(event) == "Published version 2 of the consent text."
 
 
 def test_the_same_text_again_changes_nothing(study, tmp_path):

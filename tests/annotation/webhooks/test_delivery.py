@@ -185,7 +185,7 @@ def test_a_webhook_that_fails_for_days_is_disabled_and_says_why(webhook):
     waiting = Delivery.objects.filter(state=DeliveryState.PENDING).count()
     assert deliver(Receiver(200), now=NOW + timedelta(days=9)) == 0
     # what waits is sent once somebody has mended it
-    assert subscriptions.enable(webhook=webhook, by=factories.user("mender"))
+    assert subscriptions.switch(webhook=webhook, on=True, by=factories.user("mender"))
     assert deliver(Receiver(200), now=NOW + timedelta(days=9)) == waiting > 0
 
 

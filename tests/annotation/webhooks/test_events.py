@@ -165,10 +165,10 @@ def test_a_receiver_that_is_away_makes_no_heap(study, webhook, monkeypatch):
 
 def test_what_happens_while_a_webhook_is_disabled_is_not_told(study, webhook):
     by = factories.user()
-    subscriptions.disable(webhook=webhook, by=by)
+    subscriptions.switch(webhook=webhook, on=False, by=by)
     factories.response(units(study)[0])
     assert webhook_events.queue_messages() == 0
-    subscriptions.enable(webhook=webhook, by=by)
+    subscriptions.switch(webhook=webhook, on=True, by=by)
     assert webhook_events.queue_messages() == 0
     subscriptions.change_events(webhook=webhook, events=["study.paused"], by=by)
     factories.response(units(study)[0])

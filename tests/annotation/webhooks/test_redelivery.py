@@ -41,7 +41,7 @@ def test_redelivering_does_not_wait_for_the_back_off(webhook):
 def test_nothing_is_sent_again_to_a_webhook_that_is_disabled(webhook):
     message = announce(webhook)
     deliver(Receiver(200))
-    subscriptions.disable(webhook=webhook, by=factories.user("other"))
+    subscriptions.switch(webhook=webhook, on=False, by=factories.user("other"))
     message.refresh_from_db()
     with pytest.raises(subscriptions.WebhookRefused, match="disabled"):
         deliveries.redeliver(delivery=Delivery.objects.select_related("webhook").get(pk=message.pk))

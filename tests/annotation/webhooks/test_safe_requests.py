@@ -122,33 +122,28 @@ def test_a_name_without_an_address_is_not_delivered_to():
         safe_requests.resolve("no-such-host.invalid", 443)
 
 
-class _Inner(httpx.AsyncBaseTransport):
-    """Takes down what would go over the wire."""
-
-    def __init__(self):
-        self.requests = []
-
-    async def handle_async_request(self, request):
-        self.requests.append(request)
-        return httpx.Response(204)
-
-
 @pytest.mark.parametrize(
     ("address", "connected"), [("8.8.8.8", "8.8.8.8"), ("2606:4700::1111", "2606:4700::1111")]
 )
-def test_the_connection_goes_to_the_checked_address_under_the_name_that_was_asked_for(address, connected):
-    asked = []
+def test_the_connection_goes_to_the_checked_address_under_the_name_that_was_asked_for(
+    address, connected, monkeypatch
+):
+    asked, requests = [], []
 
     def rebinding(host, port):
         """Public at the first look, inside at the second."""
         asked.append(host)
         return [address] if len(asked) == 1 else ["127.0.0.1"]
 
-    transport = safe_requests.PinnedTransport(Rules(), rebinding)
-    transport._inner = inner = _Inner()
-    status = apart(safe_requests._post("https://hooks.example.org:8443/a?b=1", b"{}", {}, transport))
-    (sent,) = inner.requests
-    assert status == 204
+    async def take_down(transport, request):
+        """What would go over the wire."""
+        requests.append(request)
+        return httpx.Response(204)
+
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", take_down)
+    url = "https://hooks.example.org:8443/a?b=1"
+    assert safe_requests.post(url, body=b"{}", headers={}, rules=Rules(), resolve=rebinding) == 204
+    (sent,) = requests
     assert asked == ["hooks.example.org"], "it was resolved once, and that answer was used"
     assert sent.url.host == connected
     assert sent.headers["Host"] == "hooks.example.org:8443"

@@ -139,10 +139,10 @@ def test_disabling_enabling_changing_and_deleting(client, lead, webhook):
 
 
 def test_disabling_and_enabling_twice_is_doing_it_once(webhook, lead):
-    assert subscriptions.disable(webhook=webhook, by=lead)
-    assert not subscriptions.disable(webhook=webhook, by=lead)
-    assert subscriptions.enable(webhook=webhook, by=lead)
-    assert not subscriptions.enable(webhook=webhook, by=lead)
+    assert subscriptions.switch(webhook=webhook, on=False, by=lead)
+    assert not subscriptions.switch(webhook=webhook, on=False, by=lead)
+    assert subscriptions.switch(webhook=webhook, on=True, by=lead)
+    assert not subscriptions.switch(webhook=webhook, on=True, by=lead)
 
 
 def test_the_page_lists_what_was_sent_and_what_went_wrong(client, lead, webhook):

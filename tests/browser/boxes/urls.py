@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 
 from django.http import HttpRequest, HttpResponse
 from django.template import engines
 from django.urls import path
 from PIL import Image, ImageDraw
 
+from annotation.annotate import texts
 from visage_app.urls import urlpatterns as project
 
 PAGE = """{% extends "base.html" %}{% load static %}
@@ -18,7 +20,7 @@ PAGE = """{% extends "base.html" %}{% load static %}
   <script type="module" src="/boxes/harness.js"></script>
 {% endblock %}
 {% block main_class %}page-task{% endblock %}
-{% block content %}
+{% block page %}
   <h1>Boxes</h1>
   <div id="editor"></div>
   <p><label>A field <input type="text"></label></p>
@@ -36,6 +38,7 @@ window.editor = new BoxEditor(document.getElementById("editor"), {
   width,
   height,
   alt: "A drawn test card",
+  messages: MESSAGES,
   blurred: asked.has("blurred"),
   boxes: JSON.parse(asked.get("boxes") ?? "[]"),
   options: [
@@ -57,7 +60,8 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def script(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(SCRIPT, content_type="text/javascript")
+    messages = json.dumps(texts.box_editor())
+    return HttpResponse(f"const MESSAGES = {messages};{SCRIPT}", content_type="text/javascript")
 
 
 def card(request: HttpRequest, width: int, height: int) -> HttpResponse:

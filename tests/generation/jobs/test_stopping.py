@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.core import heartbeat as pulse
-from generation.jobs.services import claims, heartbeat, work
+from generation.jobs.services import claims, work
 from generation.models import Job, JobState, Run, RunState
 from generation.runs import services as runs
 from tests.generation.jobs.world import counted, nobody_is_disturbed, run_of_pictures, state
@@ -146,7 +146,7 @@ def test_the_leases_of_a_long_batch_are_renewed_by_a_thread_that_closes_its_own_
     monkeypatch.setattr(pulse, "connection", Watched())
     mine = claims.claim(run_id=run.pk, limit=8, worker="me")
     ends = mine.jobs[0].lease_expires_at
-    with heartbeat.Heartbeat() as beat:
+    with claims.Heartbeat() as beat:
         beat.add(mine)
         wait_for(lambda: len(closed) > 2, "the heart does not beat")
         beat.remove(mine)

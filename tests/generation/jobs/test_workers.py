@@ -9,7 +9,6 @@ import pytest
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
-from generation.backends import memory
 from generation.jobs.services import workers
 from generation.models import Worker
 
@@ -93,7 +92,7 @@ def test_looking_loads_nothing_and_a_processor_has_no_such_memory(monkeypatch, l
         monkeypatch.delitem(sys.modules, "torch", raising=False)
     else:
         monkeypatch.setitem(sys.modules, "torch", library)
-    assert memory.device_memory(asked) is None
+    assert workers.device_memory(asked) == ("", None, None)
     assert library is not None or "torch" not in sys.modules
 
 

@@ -40,7 +40,7 @@ class TestPull:
         unlike = {
             each.prompt.attribute
             for each in plan.prompts
-            if each.group == "Mexican" and each.prompt.prompt_set == PromptSet.NON_STEREOTYPICAL
+            if " Mexican " in each.prompt.text and each.prompt.prompt_set == PromptSet.NON_STEREOTYPICAL
         }
         # 'tall' is associated with Mexicans, though it is no stereotype: it is neither
         assert unlike == {"sari", "poor"}

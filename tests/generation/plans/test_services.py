@@ -39,7 +39,7 @@ def test_a_preview_writes_nothing():
     preview = plans.preview(plan)
     assert (preview.total, preview.added, preview.groups, preview.run) == (6, 6, 1, None)
     assert dict(preview.pictures) == {"detection": 6}
-    assert preview.example == "a photo of an Indian person"
+    assert preview.prompts[0] == "a photo of an Indian person"
     assert not Run.objects.exists()
     assert not ImageSet.objects.exists()
     assert not Job.objects.exists()

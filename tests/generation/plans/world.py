@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.models import Image, Study, StudyStatus
+from annotation.models import IdentityGroup, Image, Study, StudyStatus
 from generation.models import Job, JobState, Run, RunState
 from generation.plans import services as plans
 from generation.recipes.prompts import PromptSet
@@ -92,8 +92,9 @@ def refused(*arguments: str) -> str:
 
 
 def prompts_of(plan: plans.Plan, prompt_set: PromptSet, group: str) -> list[str]:
+    pks = set(IdentityGroup.objects.filter(name=group).values_list("pk", flat=True))
     return [
         each.prompt.text
         for each in plan.prompts
-        if each.group == group and each.prompt.prompt_set == prompt_set
+        if each.group_id in pks and each.prompt.prompt_set == prompt_set
     ]

@@ -50,7 +50,7 @@ def preview(page, kind="images", **said):
 
 
 def start(page, kind="images", **said):
-    seen = preview(page, kind, **said).context["run_preview"].fingerprint
+    seen = preview(page, kind, **said).context["preview"].fingerprint
     return page.post(reverse("new_run", args=[kind]), {**WANTED, **said, "fingerprint": seen, "start": "1"})
 
 
@@ -66,7 +66,7 @@ def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(
         "Identity groups",
     ):
         assert said in shown.text
-    assert shown.context["run_preview"].preview.added == 30
+    assert shown.context["preview"].added == 30
     for kind in (Run, Job, ImageSet, AuditEvent):
         assert not kind.objects.exists()
 
@@ -83,7 +83,7 @@ def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch
 
 
 def test_a_start_of_something_else_than_was_seen_shows_it_first(page):
-    seen = preview(page).context["run_preview"].fingerprint
+    seen = preview(page).context["preview"].fingerprint
     url = reverse("new_run", args=["images"])
     for changed in ({"seed": "1"}, {"groups": "Mexican"}, {"steps": "20"}):
         shown = page.post(url, {**WANTED, **changed, "fingerprint": seen, "start": "1"})
@@ -101,7 +101,7 @@ def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page)
     run = Run.objects.get()
     assert "Everything is already planned or made" in preview(page, groups="Mexican").text
     more = preview(page)
-    assert (more.context["run_preview"].preview.added, more.context["run_preview"].existing) == (15, 15)
+    assert (more.context["preview"].added, more.context["preview"].existing) == (15, 15)
     start(page)
     assert Run.objects.get() == run
     assert run.jobs.count() == 30
@@ -138,7 +138,7 @@ def test_pull_sets_describe_people_as_a_study_of_ones_own_does(page, maker):
     mine = factories.study("mine", leads=[maker], stereotype_source=factories.source())
     factories.study("theirs", stereotype_source=factories.source())
     shown = preview(page, study="mine", groups="Mexican", prompts="pull", images_per_prompt="2")
-    numbers = dict(shown.context["run_preview"].pictures)
+    numbers = dict(shown.context["pictures"])
     assert numbers == {"default": 2, "stereotypical": 12, "non stereotypical": 12}
     assert "a photo of a Mexican person described as poor" in shown.text
     assert preview(page, study="theirs", groups="Mexican", prompts="pull").status_code == 422
@@ -149,7 +149,7 @@ def test_captions_and_embeddings_are_planned_over_a_set_that_has_files(page):
     run = world.made(world.pictures())
     shown = preview(page, "captions", image_set="drawn", count="7", options="ngrams=/data\nlevel = 2")
     assert "Start: 6 images" in shown.text
-    assert shown.context["run_preview"].plan.recipe.options == {"ngrams": "/data", "level": 2}
+    assert shown.context["preview"].plan.recipe.options == {"ngrams": "/data", "level": 2}
     start(page, "captions", image_set="drawn", count="7")
     start(page, "embeddings", image_set="drawn", model="fake", pretrained="")
     assert sorted(run.image_set.runs.values_list("kind", flat=True)) == ["captions", "embeddings", "images"]

@@ -100,7 +100,7 @@ def test_runs_are_listed_newest_first_with_their_jobs(django_assert_num_queries)
     world.fail(first.jobs.last())
     second = world.planned("Indian", "Mexican", image_set="other").run
     with django_assert_num_queries(2):
-        newest, oldest = queries.all_runs()
+        newest, oldest = queries.run_rows(list(queries.all_runs()))
     assert (newest.run.pk, newest.total, newest.done, newest.failed) == (second.pk, 12, 0, 0)
     assert (oldest.run.pk, oldest.total, oldest.done, oldest.failed) == (first.pk, 6, 1, 1)
     assert [each.run.pk for each in queries.run_rows([first])] == [first.pk]

@@ -19,8 +19,7 @@ from metrics.depiction import tallies
 from metrics.models import Score
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
 from tests.metrics.cast import depiction_study, visual_study

@@ -300,6 +300,7 @@ def test_large_data_are_compared_in_blocks_with_the_same_result(monkeypatch):
     across = between(table, second, [0, 1, 2], level="ordinal")
     monkeypatch.setattr("metrics.agreement.stats.boxes._AT_ONCE", 50)
     monkeypatch.setattr("metrics.agreement.stats.rated_pairs._AT_ONCE", 500)
+    monkeypatch.setattr("metrics.core.stats.bootstrap._CHUNK_SIZE", 500)
     np.testing.assert_allclose(box_agreement(*given).values, whole[0].values)
     assert within(table, [0, 1, 2], level="ordinal").alpha.value == pytest.approx(whole[1].alpha.value)
     assert between(table, second, [0, 1, 2], level="ordinal").kappa.value == pytest.approx(across.kappa.value)

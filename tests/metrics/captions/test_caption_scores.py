@@ -19,8 +19,7 @@ from metrics.core.charts.figure import render_figure
 from metrics.dashboards.figures import draw_figure
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.evaluation import evaluate, inputs_digest
 from tests import factories
 from tests.generation.plans.world import FAKE
 from tests.metrics import captioned, cast

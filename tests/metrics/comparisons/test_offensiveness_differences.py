@@ -15,7 +15,7 @@ from metrics.models import RunState
 from metrics.score_runs import compared_rows, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.compared_rows import ComparedEstimates, Estimates
-from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
 from tests.metrics.comparisons.test_difference_scores import REGIONS, TEXTS, compared, simulated

@@ -79,7 +79,7 @@ def test_columns_change_places_with_the_labels():
 def test_the_number_of_resamples_held_at_once_changes_no_draw_of_the_first_ones(monkeypatch):
     unit, label, who = answers()
     whole = drawn(unit, label, who, resamples=40)
-    monkeypatch.setattr("metrics.core.stats.passing_shares._CHUNK_SIZE", 10 * len(unit))
+    monkeypatch.setattr("metrics.core.stats.bootstrap._CHUNK_SIZE", 10 * len(unit))
     np.testing.assert_allclose(whole, drawn(unit, label, who, resamples=40))
 
 

@@ -15,7 +15,7 @@ from annotation.core import replica
 from annotation.core.snapshots import snapshot
 from annotation.models import Study
 from metrics.agreement.data.boxes import read_boxes
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from tests import factories
 from visage_app.database import replica_pages
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Response, Slot, SlotState, StudyStatus
-from metrics.core import study_size
+from metrics.core import studies
 from metrics.dashboards.queries import progress
 from metrics.dashboards.queries.overview import read_overview, shown_metrics
 from metrics.models import RunState, ScoreRun
@@ -112,7 +112,7 @@ def test_answers_without_a_time_have_no_pace():
 
 
 def test_a_large_study_is_counted_after_the_page_is_there(client, lead, monkeypatch):
-    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
+    monkeypatch.setattr(studies, "MAX_SMALL", 2)
     study = cast.visual_study({"hat": [5, 5, 5]}, leads=[lead])
     page = page_of(client, study, lead)
     assert "Counting responses." in page

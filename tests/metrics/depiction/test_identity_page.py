@@ -7,10 +7,10 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 
 from annotation.models import Box, Judgement, Response
-from metrics.depiction.queries.identity import identity_page
+from metrics.depiction.queries.identities import identity_page
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
-from metrics.score_runs.history import score_history
+from metrics.score_runs.queries import score_history
 from tests import factories
 from tests.metrics import cast
 

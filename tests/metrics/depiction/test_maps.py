@@ -12,7 +12,7 @@ from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast
 
-WORDS = MapTexts("m", "A map", "of this", "things", "Things", "More", "Things of groups.", ("things",))
+WORDS = MapTexts("m", "A map", "things", "Things", "More", ("things",))
 
 
 @pytest.fixture
@@ -27,6 +27,10 @@ def placed(group: str, country: str, value: float | None, **fields) -> MapGroup:
     return MapGroup(group, country, value, shown=str(value), cells=(value,), **fields)
 
 
+def drawn_map(groups: list[MapGroup]) -> Figure:
+    return world_map(groups, WORDS, subtitle="of this", alt_text="Things of groups.")
+
+
 def marks(figure: Figure) -> dict[str, dict]:
     """{country: what its mark says} of the countries that have one."""
     found = figure.spec["datasets"]
@@ -34,7 +38,7 @@ def marks(figure: Figure) -> dict[str, dict]:
 
 
 def test_a_country_has_the_number_of_its_group_and_leads_to_it():
-    drawn = marks(world_map([placed("Mexican", "Mexico", 3, link="/there/")], WORDS))
+    drawn = marks(drawn_map([placed("Mexican", "Mexico", 3, link="/there/")]))
     assert drawn.keys() == {"Mexico (Mexican)"}
     assert drawn["Mexico (Mexican)"]["value"] == 3
     assert drawn["Mexico (Mexican)"]["link"] == "/there/"
@@ -42,20 +46,20 @@ def test_a_country_has_the_number_of_its_group_and_leads_to_it():
 
 def test_two_groups_of_one_country_are_averaged_and_both_named():
     groups = [placed("Nepali", "Nepal", 2.0), placed("Nepalese", "Nepal", 5.0), placed("X", "Nepal", None)]
-    drawn = marks(world_map(groups, WORDS))["Nepal (Nepali, Nepalese, X)"]
+    drawn = marks(drawn_map(groups))["Nepal (Nepali, Nepalese, X)"]
     assert drawn["value"] == 3.5
     assert drawn["shown"] == "Nepali: 2.0; Nepalese: 5.0; X: None"
 
 
 def test_no_score_is_not_zero_and_not_absent():
-    figure = world_map([placed("Indian", "India", 0.0), placed("Thai", "Thailand", None)], WORDS)
+    figure = drawn_map([placed("Indian", "India", 0.0), placed("Thai", "Thailand", None)])
     states = {name: (mark["state"], mark["value"]) for name, mark in marks(figure).items()}
     assert states == {"India (Indian)": ("scored", 0.0), "Thailand (Thai)": ("judged, no score", None)}
     assert [row[-1] for row in figure.rows] == [0.0, None]
 
 
 def test_who_is_on_no_map_stands_beneath_it_and_in_the_table():
-    figure = world_map([placed("Welsh", "United Kingdom", 4), placed("Thai", "Thailand", 1)], WORDS)
+    figure = drawn_map([placed("Welsh", "United Kingdom", 4), placed("Thai", "Thailand", 1)])
     assert figure.notes[-1] == "Not on the map: Welsh (4)."
     assert figure.notes[-1] in figure.alt
     assert ("Welsh", "United Kingdom", "", 4) in figure.rows
@@ -64,12 +68,12 @@ def test_who_is_on_no_map_stands_beneath_it_and_in_the_table():
 
 
 def test_a_small_country_is_a_dot():
-    dots = world_map([placed("Maltese", "Malta", 1)], WORDS).spec["datasets"]["dots"]
+    dots = drawn_map([placed("Maltese", "Malta", 1)]).spec["datasets"]["dots"]
     assert [dot["country"] for dot in dots] == ["Malta (Maltese)"]
 
 
 def test_the_map_has_equal_areas():
-    layers = world_map([placed("Thai", "Thailand", 1)], WORDS).spec["vconcat"][0]["layer"]
+    layers = drawn_map([placed("Thai", "Thailand", 1)]).spec["vconcat"][0]["layer"]
     assert {layer["projection"]["type"] for layer in layers} == {"equalEarth"}
 
 

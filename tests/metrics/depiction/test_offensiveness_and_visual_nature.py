@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.depiction.stats import offensiveness as off
+from metrics.depiction import stats as off
 from metrics.visual_nature import stats as vis
 
 NAN = float("nan")
@@ -61,7 +61,7 @@ def test_resamples_follow_the_same_rule_one_by_one():
         off.offensiveness(like, k.astype(int), ratings).value
         for like, k in zip(l_stereo, selected, strict=True)
     ]
-    np.testing.assert_allclose(off.resampled(l_stereo, selected, ratings), one_by_one)
+    np.testing.assert_allclose(off.resampled_offensiveness(l_stereo, selected, ratings), one_by_one)
 
 
 def depictions(groups=40, attributes=9, seed=4):
@@ -101,32 +101,38 @@ def test_offensiveness_in_resamples_is_that_of_a_plain_pandas_program():
     l_stereo, selected, ratings = depictions(groups=60, attributes=3)
     expected = [by_hand(like, k, ratings[0])[0] for like, k in zip(l_stereo, selected, strict=True)]
     assert np.isnan(expected).any()
-    np.testing.assert_allclose(off.resampled(l_stereo, selected.astype(float), ratings[0]), expected)
+    np.testing.assert_allclose(
+        off.resampled_offensiveness(l_stereo, selected.astype(float), ratings[0]), expected
+    )
 
 
 def test_the_order_of_attributes_and_of_resamples_does_not_matter():
     l_stereo, selected, ratings = depictions()
     rows, columns = (np.random.default_rng(8).permutation(size) for size in selected.shape)
-    plain = off.resampled(l_stereo, selected.astype(float), ratings[0])
-    turned = off.resampled(l_stereo[rows], selected[np.ix_(rows, columns)].astype(float), ratings[0][columns])
+    plain = off.resampled_offensiveness(l_stereo, selected.astype(float), ratings[0])
+    turned = off.resampled_offensiveness(
+        l_stereo[rows], selected[np.ix_(rows, columns)].astype(float), ratings[0][columns]
+    )
     np.testing.assert_allclose(turned, plain[rows])
 
 
 def test_a_resample_lies_between_its_likelihood_times_the_least_and_the_largest_rating():
     l_stereo, selected, _ = depictions()
-    found = off.resampled(l_stereo, selected.astype(float), np.linspace(-1, 4, 9))
+    found = off.resampled_offensiveness(l_stereo, selected.astype(float), np.linspace(-1, 4, 9))
     assert ((-l_stereo <= found) & (found <= 4 * l_stereo)).all()
     # with one rating for all there is nothing between
-    same = off.resampled(l_stereo, selected.astype(float), np.full(9, 2.5))
+    same = off.resampled_offensiveness(l_stereo, selected.astype(float), np.full(9, 2.5))
     np.testing.assert_allclose(same, 2.5 * l_stereo)
 
 
 def test_a_resample_with_nothing_present_or_no_likelihood_has_no_score():
-    found = off.resampled(np.array([0.5, 0.5, NAN]), np.array([[0.0, 0], [1, 0], [1, 1]]), [1.0, 2.0])
+    found = off.resampled_offensiveness(
+        np.array([0.5, 0.5, NAN]), np.array([[0.0, 0], [1, 0], [1, 1]]), [1.0, 2.0]
+    )
     np.testing.assert_array_equal(found, [NAN, 0.5, NAN])
-    assert off.resampled(np.zeros(0), np.zeros((0, 2)), [1.0, 2.0]).shape == (0,)
+    assert off.resampled_offensiveness(np.zeros(0), np.zeros((0, 2)), [1.0, 2.0]).shape == (0,)
     with pytest.raises(ValueError, match=r"\(2,\) is needed"):
-        off.resampled(np.array([0.5]), np.array([[1.0, 1.0]]), [1.0])
+        off.resampled_offensiveness(np.array([0.5]), np.array([[1.0, 1.0]]), [1.0])
 
 
 def test_scaling_is_the_formula_of_min_and_max_group_by_group():

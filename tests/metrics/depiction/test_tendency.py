@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.depiction.stats.tendency import likelihood, mean_over, ratio, tendency
+from metrics.depiction.stats import likelihood, mean_over, ratio, tendency
 
 
 @pytest.mark.parametrize(

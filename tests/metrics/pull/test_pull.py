@@ -16,8 +16,7 @@ from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe
 from generation.runs import services as runs
 from metrics.pull.data import embedding_run, read_embeddings
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.evaluation import evaluate, inputs_digest
 from tests import factories
 from tests.metrics import pulled
 
@@ -159,10 +158,10 @@ def test_embeddings_are_read_in_two_queries_and_one_group_at_a_time(django_asser
         assert unpacked == [4, 12, 12]
         rest = list(found)
     assert [first.group, *(each.group for each in rest)] == ["Mexican", "Peruvian", "Nepali"]
-    assert first.default.vectors.dtype == np.float32
-    assert len(set(first.default.prompts)) == 1
+    assert first.sets[0].vectors.dtype == np.float32
+    assert len(set(first.sets[0].prompts)) == 1
     # three wordings of two attributes are two clusters
-    assert len(set(first.stereotypical.prompts)) == 2
+    assert len(set(first.sets[1].prompts)) == 2
 
 
 def test_the_digest_names_the_embeddings_and_the_regions_and_nothing_else():

@@ -8,11 +8,10 @@ from scipy.stats import false_discovery_control
 from annotation.models import IdentityGroup, Study
 from generation.models import Run, RunState
 from generation.recipes.prompts import PromptSet
+from metrics.pull import scores
 from metrics.pull.data import read_embeddings
-from metrics.pull.scores import differences, pull
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
 from tests.metrics import pulled
@@ -90,7 +89,7 @@ def test_both_sides_are_what_the_plain_metric_gives(two):
     found = compared(study, **by_run(*runs))
     for side, run in zip(("side: first", "side: second"), runs, strict=True):
         alone = compared(study, "pull", run=str(run.pk))
-        for name in differences.NAMES:
+        for name in scores.COMPARED:
             for group in ("Mexican", "Nepali"):
                 one, same = found[group, side, name], alone[group, "", name]
                 assert (one.value, one.n) == (same.value, same.n)
@@ -147,7 +146,7 @@ def test_without_resamples_there_are_values_and_no_p(two):
         rows = compared(study, metric, resamples=0, **chosen)
         assert rows
         assert all(row.low is None for row in rows.values())
-        assert {name for *_, name in rows} == set(differences.NAMES)
+        assert {name for *_, name in rows} == set(scores.COMPARED)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +264,7 @@ def test_pull_and_its_contrast_draw_the_same_embeddings_once(two, monkeypatch):
     chosen = {"run": str(first.pk)}
     apart = [compared(study, metric, 100, **chosen) for metric in ("pull", "pull_contrast")]
     read = []
-    monkeypatch.setattr(pull, "read_embeddings", lambda run: read.append(run) or read_embeddings(run))
+    monkeypatch.setattr(scores, "read_embeddings", lambda run: read.append(run) or read_embeddings(run))
     with sharing_resamples():
         assert [compared(study, metric, 100, **chosen) for metric in ("pull", "pull_contrast")] == apart
         assert read == [first]

@@ -144,7 +144,7 @@ def test_a_group_shows_its_images_set_beside_set_with_their_prompts(client, stud
 
 def test_different_prompts_come_first_and_pages_go_on(client, study, lead, monkeypatch):
     computed(study)
-    monkeypatch.setattr("metrics.pull.queries.pull.IMAGES_PER_PAGE", 6)
+    monkeypatch.setattr("metrics.pull.queries.IMAGES_PER_PAGE", 6)
     group = IdentityGroup.objects.get(name="Mexican")
     first = get(client, study, lead, group=group.pk).context["behind"]
     assert (first.number, first.pages) == (1, 2)

@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 
 from metrics.core.stats.bootstrap import cluster_weights, generator
-from metrics.pull.stats.pull import resampled, resampled_mean, two_stage_weights
-from metrics.pull.stats.similarity import similarity_within
+from metrics.pull.stats.pull import pull, resampled, resampled_mean, two_stage_weights
+
+
+def similarity_within(vectors) -> float:
+    return pull(vectors, [], []).s_d_d
 
 
 def units(seed, n, dim=8):
@@ -19,8 +22,8 @@ def units(seed, n, dim=8):
 @pytest.mark.parametrize(
     ("vectors", "message"),
     [
-        ([[1.0, 1.0]], "vectors holds unit vectors only; number 0 of 1 has length 1.41"),
-        ([1.0, 0.0], r"vectors has shape \(2,\)"),
+        ([[1.0, 1.0]], "default holds unit vectors only; number 0 of 1 has length 1.41"),
+        ([1.0, 0.0], r"default has shape \(2,\)"),
         ([["a"]], "numbers \\(n, dim\\) are needed"),
     ],
 )

@@ -9,9 +9,16 @@ from metrics.core.stats.bootstrap import generator
 from metrics.core.stats.percentiles import percentile_intervals
 from metrics.pull.stats import pull as module
 from metrics.pull.stats.pull import COLUMNS, pull, resampled, resampled_mean, two_stage_weights
-from metrics.pull.stats.similarity import similarity, similarity_within
 
 X = COLUMNS.index("x")
+
+
+def similarity(one, other) -> float:
+    return pull(one, other, []).s_d_s
+
+
+def similarity_within(vectors) -> float:
+    return pull(vectors, [], []).s_d_d
 
 
 def units(seed=0, n=20, dim=16):
@@ -57,12 +64,21 @@ def across(rng, mean):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: similarity([[1.0, 1.0]], [[1.0, 0.0]]), "first holds unit vectors only; number 0 of 1 has"),
-        (lambda: similarity([[1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]), "second .* number 1 of 2 has length 0"),
+        (
+            lambda: similarity([[1.0, 1.0]], [[1.0, 0.0]]),
+            "default holds unit vectors only; number 0 of 1 has",
+        ),
+        (
+            lambda: similarity([[1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]),
+            "stereotypical .* number 1 of 2 has length 0",
+        ),
         (lambda: similarity([[float("nan"), 1.0]], [[1.0, 0.0]]), "has length nan"),
-        (lambda: similarity([1.0, 0.0], [[1.0, 0.0]]), r"first has shape \(2,\)"),
+        (lambda: similarity([1.0, 0.0], [[1.0, 0.0]]), r"default has shape \(2,\)"),
         (lambda: similarity([["a"]], [[1.0]]), "numbers \\(n, dim\\) are needed"),
-        (lambda: similarity([[1.0, 0.0]], [[1.0]]), "different numbers of dimensions .*: first 2, second 1"),
+        (
+            lambda: similarity([[1.0, 0.0]], [[1.0]]),
+            "different numbers of dimensions .*: default 2, stereotypical 1",
+        ),
         (lambda: pull([[1.0]], [[1.0]], [[1.0, 0.0]]), "default 1, stereotypical 1, non_stereotypical 2"),
         (lambda: two_stage_weights([], 5, generator(0, "x")), "no image to resample"),
         (lambda: two_stage_weights(["a"], 0, generator(0, "x")), "must be at least 1"),

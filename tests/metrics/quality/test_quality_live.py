@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import Judgement
 from annotation.participation.services import withdrawals
-from metrics.core import study_size
+from metrics.core import studies
 from metrics.quality.queries import work
 from tests import factories
 from tests.metrics.quality.test_quality_page import check, page, rated, rows_of
@@ -23,7 +23,7 @@ def lead():
 @pytest.fixture
 def large(lead, monkeypatch):
     """A study of which the page does not wait for a count, however often one is made."""
-    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
+    monkeypatch.setattr(studies, "MAX_SMALL", 2)
     monkeypatch.setattr(work, "_REST_FACTOR", 0)
     return rated({"a": [5, 4], "b": [5, 4], "odd": [5, 5]}, leads=[lead])
 

@@ -267,7 +267,7 @@ def test_visages_format_is_read_as_the_release_itself(imported, tmp_path):
     call_command("export", "visage", format="visage", out=tmp_path / "out", stdout=io.StringIO())
 
     def shown(file: Path) -> Counter:
-        pages = read_annotations(file).pages
+        pages = read_annotations(file).rows
         return Counter(
             (page.image, page.attributes, tuple((answer.values, answer.boxes) for answer in page.answers))
             for page in pages

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from annotation.models import TaskKind
-from metrics.core.json_numbers import json_safe
+from metrics.core.serializers import json_safe
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
+from metrics.core.tables import Order
 from metrics.models import Score
 from metrics.score_runs import services as score_runs
 from metrics.visual_nature import queries
@@ -37,10 +38,9 @@ def score(study) -> None:
     score_runs.compute_pending()
 
 
-def table(study, **choices):
-    return queries.attribute_table(
-        study, **{"search": "", "sort": "text", "descending": False, "page": "1", **choices}
-    )
+def table(study, *, sort="text", descending=False, **choices):
+    order = Order(sort, descending)
+    return queries.attribute_table(study, order=order, **{"search": "", "page": "1", **choices})
 
 
 def page_of(client, user, name, *args, **query) -> str:

@@ -12,8 +12,7 @@ from metrics.captions.scores import findings
 from metrics.dashboards.queries.overview import read_overview
 from metrics.reproduction import comparison
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import describe_rule, evaluate
+from metrics.score_runs.evaluation import describe_rule, evaluate, inputs_digest
 from metrics.score_runs.rows import Inputs
 from metrics.templatetags.scores import rule_words
 from metrics.visual_nature import scores

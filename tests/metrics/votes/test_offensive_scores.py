@@ -4,8 +4,7 @@ import pytest
 
 from annotation.models import Association, IdentityGroup, Study
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.evaluation import evaluate, inputs_digest
 from tests import factories
 from tests.metrics.cast import visual_study
 from tests.metrics.votes_cast import rating_study, votes_study

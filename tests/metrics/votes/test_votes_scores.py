@@ -6,9 +6,8 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Association, IdentityGroup, ProfileAnswer, Response, Slot, Study, TaskKind
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate
-from metrics.votes.data.prevalence import read_prevalence
+from metrics.score_runs.evaluation import evaluate, inputs_digest
+from metrics.votes.data.own_answers import read_prevalence
 from tests import factories
 from tests.metrics.votes_cast import PEOPLE, association_unit, prevalence_study, votes_study
 

@@ -243,7 +243,7 @@ def test_a_stored_file_that_is_not_what_its_row_says_is_named(path, harm):
 
 
 def test_a_database_that_waits_for_migrations_is_not_backed_up(path, monkeypatch):
-    monkeypatch.setattr(tables, "unapplied_migrations", lambda: ("annotation 0002",))
+    monkeypatch.setattr(writing, "unapplied_migrations", lambda: ("annotation 0002",))
     with pytest.raises(CommandError, match=r"manage\.py migrate"):
         call_command("backup", str(path))
     assert not path.exists()

@@ -40,10 +40,10 @@ def use(settings, url: str) -> None:
 def _shared(server, settings):
     use(settings, server.url)
     redis.Redis.from_url(server.url).flushall()
-    shared_cache.pause.end()
+    shared_cache.paused_until.clear()
     yield
     cache.close()
-    shared_cache.pause.end()
+    shared_cache.paused_until.clear()
 
 
 class Stopped:
@@ -57,7 +57,7 @@ class Stopped:
 
     def __exit__(self, *_: object) -> None:
         self._server.start()
-        shared_cache.pause.end()
+        shared_cache.paused_until.clear()
 
 
 def test_every_question_is_answered():

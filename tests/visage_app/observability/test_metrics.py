@@ -20,7 +20,7 @@ from tests import factories
 from tests.visage_app.health.test_pages import run, score_run
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues
-from visage_app.observability.request_metrics import FOLDER
+from visage_app.observability.requests import FOLDER
 
 pytestmark = pytest.mark.django_db
 TOKEN = "a-token-that-nobody-guesses"
@@ -216,12 +216,12 @@ def test_all_processes_of_the_server_are_added_up(tmp_path):
 import os, sys
 import django
 django.setup()
-from visage_app.observability import request_metrics
+from visage_app.observability import requests
 from prometheus_client import CollectorRegistry, generate_latest
-request_metrics.count(route="home", method="GET", status=200, seconds=0.2)
+requests.count(route="home", method="GET", status=200, seconds=0.2)
 if sys.argv[1] == "tell":
     registry = CollectorRegistry()
-    request_metrics.register(registry)
+    requests.register(registry)
     print(generate_latest(registry).decode())
 """
     env = {

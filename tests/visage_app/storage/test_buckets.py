@@ -21,7 +21,6 @@ from django.utils import timezone
 from annotation import export_files as services_files
 from annotation.exports.selection import Filters
 from annotation.exports.services import jobs as export_jobs
-from annotation.exports.services import progress
 from annotation.exports.services import writing as export_writing
 from annotation.images import files as image_files
 from annotation.models import ExportJob, ExportState, Image
@@ -217,7 +216,7 @@ class TestExports:
     @pytest.fixture(autouse=True)
     def _no_beat(self, monkeypatch):
         # another connection would not see what these tests have not committed
-        monkeypatch.setattr(progress.LeaseRenewal, "_renew", lambda beat: None)
+        monkeypatch.setattr(export_jobs.LeaseRenewal, "_renew", lambda beat: None)
 
     def test_from_asking_to_the_download_with_the_images_in_it(
         self, bucket, client, django_capture_on_commit_callbacks

@@ -1,7 +1,5 @@
 """Check a backup and load it into an empty installation, completely or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator
@@ -20,13 +18,9 @@ from visage_app.backup import values
 from visage_app.backup.archive import FILES, ArchiveDamaged, Reader
 from visage_app.backup.manifest import Manifest, Table
 from visage_app.backup.services import tables
-from visage_app.backup.services.writing import FILE_COLUMNS, PROGRESS_EVERY, Progress
+from visage_app.backup.services.writing import FILE_COLUMNS, Progress, RowCounter
 
 _STORED = re.compile(r"images/([0-9a-f]{64})(\.[a-z0-9]{1,8})")
-_FRESH = (
-    "Restore into an empty installation: set DATABASE_URL to a new database (or VAR_DIR to a new folder), "
-    "run `manage.py migrate`, then restore."
-)
 
 
 class RestoreRefused(Exception):
@@ -54,10 +48,9 @@ def restore(*, path: Path, progress: Progress) -> Manifest:
         _check_fits(backup.manifest)
         _check_empty(backup.manifest)
         backup.checked(progress)
-        for name, data in backup.files(progress):
-            kept, _ = image_files.store(data, suffix=Path(name).suffix)
-            if kept != name:
-                raise ArchiveDamaged(f"The content of the stored file {name} does not match its name.")
+        for number, (name, data) in enumerate(backup.files(), 1):
+            image_files.store(data, suffix=Path(name).suffix)
+            progress("files restored", number, backup.manifest.files.rows)
         try:
             with transaction.atomic(durable=True):
                 tables.lock_tables([table.name for table in backup.manifest.tables])
@@ -93,20 +86,11 @@ class _Backup:
 
     def checked(self, progress: Progress) -> Manifest:
         """Read everything once. Raises ArchiveDamaged, or RestoreRefused if this database cannot store it."""
-        done = 0
+        counter = RowCounter(progress, "rows checked", self.manifest.rows)
         for table in self.manifest.tables:
-            for _ in self.rows(table):
-                done += 1
-                if done % PROGRESS_EVERY == 0 and done < self.manifest.rows:
-                    progress("rows checked", done, self.manifest.rows)
-        progress("rows checked", self.manifest.rows, self.manifest.rows)
-        for number, (name, sha256, size, pieces) in enumerate(self._files(), 1):
-            sha = hashlib.sha256()
-            length = 0
-            for piece in pieces:
-                sha.update(piece)
-                length += len(piece)
-            _same(name, (sha256, size), (sha.hexdigest(), length))
+            for _ in counter.counted(self.rows(table)):
+                pass
+        for number, _ in enumerate(self.files(), 1):
             progress("files checked", number, self.manifest.files.rows)
         return self.manifest
 
@@ -129,18 +113,10 @@ class _Backup:
                 raise ArchiveDamaged(f"Row {number} of {table.name} cannot be read: {error}.") from error
             yield row
 
-    def files(self, progress: Progress) -> Iterator[tuple[str, bytes]]:
+    def files(self) -> Iterator[tuple[str, bytes]]:
         """The name and content of each stored file."""
-        for number, (name, sha256, size, pieces) in enumerate(self._files(), 1):
-            data = b"".join(pieces)
-            _same(name, (sha256, size), (image_files.digest(data), len(data)))
-            yield name, data
-            progress("files restored", number, self.manifest.files.rows)
-
-    def _files(self) -> Iterator[tuple[str, str, int, Iterator[bytes]]]:
-        lines = self._reader.lines(FILES, self.manifest.files)
         stored = self._reader.stored()
-        for line in lines:
+        for line in self._reader.lines(FILES, self.manifest.files):
             try:
                 name, size, sha256 = values.parse(line, len(FILE_COLUMNS))
             except values.BadValue as error:
@@ -151,12 +127,10 @@ class _Backup:
                 raise ArchiveDamaged(
                     f"{str(name)[:200]!r} is not the name of a stored file, or is not in the backup."
                 )
-            yield name, sha256, size, held[1]
-
-
-def _same(name: str, expected: tuple[str, int], actual: tuple[str, int]) -> None:
-    if expected != actual:
-        raise ArchiveDamaged(f"The stored file {name} has been changed: its checksum differs.")
+            data = b"".join(held[1])
+            if image_files.digest(data) != sha256:
+                raise ArchiveDamaged(f"The stored file {name} has been changed: its checksum differs.")
+            yield name, data
 
 
 def _check_fits(manifest: Manifest) -> None:
@@ -166,7 +140,7 @@ def _check_fits(manifest: Manifest) -> None:
     if unknown := sorted(in_backup - known):
         raise RestoreRefused(
             f"It was made by {manifest.code}, which has migrations unknown to this version: "
-            f"{_named(unknown)}. Install that version or a later one."
+            f"{_named([f'{app}.{name}' for app, name in unknown])}. Install that version or a later one."
         )
     if in_backup - applied:
         raise RestoreRefused("This database has unapplied migrations. Run: manage.py migrate")
@@ -175,8 +149,9 @@ def _check_fits(manifest: Manifest) -> None:
         steps = [
             f"manage.py migrate {app} {last.get(app, 'zero')}" for app in sorted({app for app, _ in later})
         ]
+        names = _named([f"{app}.{name}" for app, name in later])
         raise RestoreRefused(
-            f"It was made by {manifest.code}, before these migrations: {_named(later)}. Migrate the "
+            f"It was made by {manifest.code}, before these migrations: {names}. Migrate the "
             f"empty database back, restore, and migrate forward again: {'; '.join(steps)}; manage.py restore "
             "...; manage.py migrate"
         )
@@ -196,14 +171,13 @@ def _check_fits(manifest: Manifest) -> None:
 
 def _check_empty(manifest: Manifest) -> None:
     """Raises RestoreRefused if the installation holds data already."""
-    names = {table.name for table in manifest.tables} - set(tables.FILLED_BY_MIGRATE)
-    held = [(table.name, tables.count(table)) for table in manifest.tables if table.name in names]
+    to_fill = [table for table in manifest.tables if table.name not in tables.FILLED_BY_MIGRATE]
+    held = [(table.name, tables.count(table)) for table in to_fill]
     if full := [f"{name} ({rows:,} rows)" for name, rows in held if rows]:
-        tables_with_rows = ", ".join(full[:5]) + (
-            f" and {len(full) - 5} more tables" if len(full) > 5 else ""
-        )
         raise RestoreRefused(
-            f"This installation already holds data: {tables_with_rows}. Nothing was changed. {_FRESH}"
+            f"This installation already holds data: {_named(full)}. Nothing was changed. Restore into an "
+            "empty installation: set DATABASE_URL to a new database (or VAR_DIR to a new folder), run "
+            "`manage.py migrate`, then restore."
         )
 
 
@@ -211,30 +185,24 @@ def _load(backup: _Backup, progress: Progress) -> None:
     manifest = backup.manifest
     for name in tables.FILLED_BY_MIGRATE:
         tables.delete_rows(name)
-    done = 0
-
-    def counted(rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        nonlocal done
-        for row in rows:
-            yield row
-            done += 1
-            if done % PROGRESS_EVERY == 0 and done < manifest.rows:
-                progress("rows restored", done, manifest.rows)
-
+    counter = RowCounter(progress, "rows restored", manifest.rows)
     # In any order: references are checked at the end.
     for table in manifest.tables:
         try:
-            tables.insert_rows(table, counted(backup.rows(table)))
+            tables.insert_rows(table, counter.counted(backup.rows(table)))
         except DatabaseError as error:
             raise RestoreRefused(
                 f"The database refused rows of {table.name}, and nothing was stored: {str(error).strip()}"
             ) from error
-    progress("rows restored", manifest.rows, manifest.rows)
     tables.check_references()
     for table in manifest.tables:
         tables.continue_numbering(table)
     restored = {table.name for table in manifest.tables}
-    analyze_tables(*(model for model in _models() if model._meta.db_table in restored), rows=manifest.rows)
+    models = apps.get_models(include_auto_created=True)
+    analyze_tables(
+        *(model for model in models if model._meta.db_table in restored and not model._meta.proxy),
+        rows=manifest.rows,
+    )
     _compare(manifest, progress)
 
 
@@ -251,10 +219,5 @@ def _compare(manifest: Manifest, progress: Progress) -> None:
         progress("tables compared", number, len(manifest.tables))
 
 
-def _models() -> list[Any]:
-    return [model for model in apps.get_models(include_auto_created=True) if not model._meta.proxy]
-
-
-def _named(migrations: list[tuple[str, str]]) -> str:
-    names = ", ".join(f"{app}.{name}" for app, name in migrations[:5])
-    return names + (f" and {len(migrations) - 5} more" if len(migrations) > 5 else "")
+def _named(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

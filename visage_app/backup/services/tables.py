@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from django.apps import apps
@@ -12,7 +13,6 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from visage_app.backup import values
 from visage_app.backup.manifest import Lines, Table
-from visage_app.database.migrations import unapplied_migrations
 
 LEFT_OUT = frozenset(
     {
@@ -28,8 +28,6 @@ FILLED_BY_MIGRATE = ("auth_permission", "django_content_type")
 FIXED_VALUES = {("annotation_exportjob", "file"): ""}
 """Columns with a fixed value in the backup: it does not contain the files of exports."""
 _KIND = {
-    models.AutoField: "integer",
-    models.BigAutoField: "integer",
     models.IntegerField: "integer",
     models.BooleanField: "boolean",
     models.FloatField: "float",
@@ -53,28 +51,20 @@ def applied() -> tuple[tuple[str, str], ...]:
     return tuple(sorted(MigrationRecorder(connection).applied_migrations()))
 
 
-def check_migrated() -> None:
-    """Raises BackupRefused if migrations are not applied."""
-    if unapplied_migrations():
-        raise BackupRefused("The database has unapplied migrations. Run: manage.py migrate")
-
-
 def tables() -> list[Table]:
     """Every table of the program as in the manifest, without row counts."""
-    none = Lines(rows=0, bytes=0, parts=0, sha256="")
-    return [
+    found = [
         Table(
             name=model._meta.db_table,
             key=str(model._meta.pk.column),
             columns=tuple((str(field.column), kind(field)) for field in model._meta.concrete_fields),
             last_id=None,
-            lines=none,
+            lines=Lines(rows=0, bytes=0, parts=0, sha256=""),
         )
-        for model in sorted(
-            apps.get_models(include_auto_created=True), key=lambda model: model._meta.db_table
-        )
+        for model in apps.get_models(include_auto_created=True)
         if model._meta.managed and not model._meta.proxy and model._meta.db_table not in LEFT_OUT
     ]
+    return sorted(found, key=attrgetter("name"))
 
 
 def kind(field: models.Field[Any, Any]) -> str:

@@ -1,14 +1,12 @@
 """Make a backup: a snapshot of the database and every file it refers to."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from django.core.files.storage import default_storage
 from django.db import connection
@@ -23,12 +21,29 @@ from visage_app.backup.archive import FILES, Writer
 from visage_app.backup.manifest import Manifest, Table
 from visage_app.backup.services import tables
 from visage_app.backup.services.tables import BackupRefused
+from visage_app.database.migrations import unapplied_migrations
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total) now and then."""
 FILE_COLUMNS = ("path", "size", "sha256")
 PROGRESS_EVERY = 1000
 _PIECE = 1 << 20
+Row = TypeVar("Row")
+
+
+class RowCounter:
+    """Reports progress over the rows of several tables."""
+
+    def __init__(self, progress: Progress, step: str, total: int) -> None:
+        self._progress, self._step, self._total = progress, step, total
+        self._done = 0
+
+    def counted(self, rows: Iterator[Row]) -> Iterator[Row]:
+        for row in rows:
+            yield row
+            self._done += 1
+            if self._done % PROGRESS_EVERY == 0 or self._done == self._total:
+                self._progress(self._step, self._done, self._total)
 
 
 def backup(
@@ -41,13 +56,12 @@ def backup(
     OSError if the file cannot be written.
     """
     if path.is_dir() or (path.exists() and not overwrite):
-        cure = (
-            "Choose another name." if path.is_dir() else "Choose another name, or overwrite it with --force."
-        )
-        raise FileExistsError(f"{path} exists already. {cure}")
+        cure = "" if path.is_dir() else ", or overwrite it with --force"
+        raise FileExistsError(f"{path} exists already. Choose another name{cure}.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"The folder {path.parent} does not exist. Create it first.")
-    tables.check_migrated()
+    if unapplied_migrations():
+        raise BackupRefused("The database has unapplied migrations. Run: manage.py migrate")
     with _temporary_file(path) as out:
         with snapshot():
             manifest = _written(out, progress, without_lost_files)
@@ -59,17 +73,13 @@ def backup(
 def _written(out: IO[bytes], progress: Progress, without_lost_files: bool) -> Manifest:
     writer = Writer(out)
     to_write = tables.tables()
-    total, done = sum(map(tables.count, to_write)), 0
+    counter = RowCounter(progress, "rows", sum(map(tables.count, to_write)))
     written: list[Table] = []
     for table in to_write:
         writer_of_table = writer.lines(f"tables/{table.name}")
-        for line in tables.lines(table):
+        for line in counter.counted(tables.lines(table)):
             writer_of_table.add(line)
-            done += 1
-            if done % PROGRESS_EVERY == 0 and done < total:
-                progress("rows", done, total)
         written.append(replace(table, lines=writer_of_table.end(), last_id=tables.last_id(table)))
-    progress("rows", total, total)
     names = sum(1 for _ in tables.file_names())
     file_list, size, lost = writer.lines(FILES), 0, 0
     for number, name in enumerate(tables.file_names(), 1):

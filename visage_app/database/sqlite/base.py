@@ -1,27 +1,19 @@
 """Django's SQLite backend with a queue of writers, which sync to disk after releasing the write lock.
 
-SQLite allows one write transaction at a time. Others sleep and retry, up to a tenth of a second each time and
-in no order, so with ten annotators some wait for seconds. Here a transaction first locks a file beside the
-database; the operating system wakes the waiting ones in order. This only adds order: SQLite's own lock still
-guarantees correctness, and writes outside a transaction, or by other programs, still wait for it.
+SQLite lets other writers retry in no order, so with ten annotators some would wait for seconds. Here a
+transaction first locks a file beside the database, and the operating system wakes the waiting ones in order.
+This only adds order: SQLite's own lock still guarantees correctness.
 
-With `synchronous = FULL` SQLite syncs each transaction to disk while all others wait. Here a transaction runs
-with `NORMAL`, releases its lock, and is synced before its `commit` returns. An acknowledged commit is on disk
-as before, and concurrent commits share one sync. SQLite itself syncs the log before it copies pages from it
-into the database. Single statements outside a transaction keep `FULL`.
+With `synchronous = FULL` all others wait while a transaction is synced. Here it runs with `NORMAL`, releases
+its lock, and is synced before its `commit` returns: an acknowledged commit is on disk as before, and
+concurrent ones share one sync. Single statements outside a transaction keep `FULL`.
 """
 
-from __future__ import annotations
-
+import fcntl
 import os
 from typing import IO, Any
 
 from django.db.backends.sqlite3 import base
-
-try:
-    import fcntl
-except ImportError:  # Windows: without the queue, writers retry
-    fcntl = None  # type: ignore[assignment]
 
 _write_to_disk = getattr(os, "fdatasync", os.fsync)  # what SQLite calls for its log
 
@@ -76,7 +68,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._queue = self._log = None
 
     def _wait_for_turn(self) -> None:
-        if fcntl is None or self.is_in_memory_db():
+        if self.is_in_memory_db():
             return
         if self._queue is None:
             # One file handle for each connection: the lock belongs to the open file, so threads queue too.

@@ -3,8 +3,6 @@
 Between the two steps nobody is logged in: the session records for a few minutes whose password was correct.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -12,6 +10,7 @@ from axes.handlers.proxy import AxesProxyHandler
 from django.contrib import auth, messages
 from django.contrib.auth import signals
 from django.contrib.auth import views as auth_views
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -54,6 +53,7 @@ class LoginView(auth_views.LoginView):
         return redirect("login_code")
 
 
+@login_not_required
 @never_cache
 @sensitive_post_parameters("code")
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -106,6 +106,7 @@ def _pending_user(request: HttpRequest) -> User | None:
     return user
 
 
+@login_not_required
 @never_cache
 @require_safe
 def admin_login(request: HttpRequest) -> HttpResponse:

@@ -1,10 +1,9 @@
 """Passwords and logout."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.contrib.auth import forms
 from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
@@ -36,6 +35,7 @@ class NewPasswordView(auth.PasswordResetConfirmView):
         return super().form_valid(form)
 
 
+@method_decorator(login_not_required, name="dispatch")
 class LogoutView(auth.LogoutView):
     """Logout also releases the slots that the annotator holds, so that others can have them."""
 

@@ -1,17 +1,13 @@
 """One's own second factor: set it up, create recovery codes, remove it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import segno
 from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 from django_otp import login as remember_device
@@ -27,8 +23,6 @@ KEY = "second_factor_key"
 _PAGE = "registration/second_factor.html"
 
 
-@login_required
-@never_cache
 @sensitive_post_parameters("code", "password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: LoggedIn) -> HttpResponse:

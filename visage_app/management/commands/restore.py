@@ -1,7 +1,5 @@
 """manage.py restore FILE (docs/backup.md)"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
 from django.utils import timezone
 
-from annotation import export_files as export_files
+from annotation import export_files
 from annotation.assignment.services import slots
 from annotation.exports import tasks as export_tasks
 from annotation.exports.services import jobs as export_jobs
@@ -24,6 +24,7 @@ from metrics.score_runs import tasks as score_tasks
 from metrics.score_runs.shared_resamples import sharing_resamples
 
 log = logging.getLogger(__name__)
+Duty = tuple[str, Callable[[], int]]
 POLL_SECONDS = 1.0
 # How long the other duties may wait while the worker works on a run.
 SLICE_SECONDS = 20.0
@@ -40,8 +41,6 @@ class Command(BaseCommand):
         "messages again."
     )
     _stopping = False
-    _swept_at = _tidied_at = float("-inf")
-    _deleted_old_at = float("-inf")
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--once", action="store_true", help="process the waiting jobs, then exit")
@@ -63,87 +62,82 @@ class Command(BaseCommand):
                 "(celery -A visage_app worker -Q gpu -P solo). This worker returns expired leases, delivers "
                 "webhooks and sends lost messages again."
             )
-        duties = self._duties(queue)
         with sharing_resamples():
-            self._repeat(duties, queue=queue, once=once)
+            self._repeat(self._duties(queue), queue=queue, once=once)
 
-    def _repeat(self, duties: list[tuple[str, Callable[[], int]]], *, queue: str, once: bool) -> None:
+    def _repeat(self, duties: list[Duty], *, queue: str, once: bool) -> None:
         """Repeat the rounds: with `once` until nothing is waiting, otherwise until stopped."""
         if once:
             while self._round(duties):
                 pass
             return
         with workers.reporting(queue=queue):
-            self._run_until_stopped(duties)
+            while not self._stopping:
+                # As before each web request: after a restart of the database, only one round fails.
+                close_old_connections()
+                # If the round did something, start the next at once: more may be waiting.
+                if not self._round(duties):
+                    time.sleep(POLL_SECONDS)
         self.stdout.write("The worker has stopped.")
-
-    def _run_until_stopped(self, duties: list[tuple[str, Callable[[], int]]]) -> None:
-        while not self._stopping:
-            # As before each web request: after a restart of the database, only one round fails.
-            close_old_connections()
-            # If the round did something, start the next at once: more may be waiting.
-            if not self._round(duties):
-                time.sleep(POLL_SECONDS)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         """Stop after the current row or batch. A kill loses nothing either: the lease expires (DESIGN §6)."""
         self._stopping = True
 
-    def _duties(self, queue: str) -> list[tuple[str, Callable[[], int]]]:
+    def _duties(self, queue: str) -> list[Duty]:
         """The duties of a round, in order."""
-        default: list[tuple[str, Callable[[], int]]] = [
+        default: list[Duty] = [
             ("returning expired leases", _release),
-            ("delivering webhooks", self._deliver),
-            ("deleting old exports", self._tidy),
+            ("delivering webhooks", _deliver),
+            ("deleting old webhook messages", _every(FORGET_SECONDS, deliveries.forget_old)),
+            ("deleting old exports", _every(TIDY_SECONDS, export_files.clean_up)),
         ]
         if settings.CELERY_BROKER_URL:
-            return [*default, ("sending lost messages again", self._sweep)]
+            return [*default, ("sending lost messages again", _every(SWEEP_SECONDS, _sweep))]
         default.append(("computing a score run", _compute))
         default.append(("making an export", self._export))
         gpu = [("working on a run", self._work)]
         return {"default": default, "gpu": gpu, "all": [*default, *gpu]}[queue]
 
-    def _round(self, duties: list[tuple[str, Callable[[], int]]]) -> bool:
-        """Do one piece of each duty, so that none waits for long; return whether anything was done."""
-        done = False
-        for what, duty in duties:
-            if not self._stopping and _do_safely(what, duty):
-                done = True
-        return done
+    def _round(self, duties: list[Duty]) -> int:
+        """Do one piece of each duty, so that none waits for long; return how much was done."""
+        return sum(_do_safely(what, duty) for what, duty in duties if not self._stopping)
 
     def _work(self) -> int:
         return work.work_pending(seconds=SLICE_SECONDS, stopping=lambda: self._stopping)
 
-    def _deliver(self) -> int:
-        """Create messages about new answers and send waiting ones; once an hour, delete old ones."""
-        if time.monotonic() - self._deleted_old_at >= FORGET_SECONDS:
-            self._deleted_old_at = time.monotonic()
-            deliveries.forget_old()
-        return events.queue_messages() + deliveries.deliver_pending()
-
     def _export(self) -> int:
         return export_jobs.make_pending(limit=1, stopping=lambda: self._stopping)
-
-    def _sweep(self) -> int:
-        """Every SWEEP_SECONDS. Returns 0, since sending messages again does not mean that more is waiting."""
-        if time.monotonic() - self._swept_at >= SWEEP_SECONDS:
-            self._swept_at = time.monotonic()
-            tasks.sweep()
-            # Scores first: exports take longer, and a message of either kind in the queue stops the other.
-            score_tasks.sweep()
-            export_tasks.enqueue_waiting()
-        return 0
-
-    def _tidy(self) -> int:
-        """Every TIDY_SECONDS, as above."""
-        if time.monotonic() - self._tidied_at >= TIDY_SECONDS:
-            self._tidied_at = time.monotonic()
-            export_files.clean_up()
-        return 0
 
 
 def _release() -> int:
     return slots.release_expired(now=timezone.now())
+
+
+def _deliver() -> int:
+    """Create messages about new answers and send waiting ones."""
+    return events.queue_messages() + deliveries.deliver_pending()
+
+
+def _sweep() -> None:
+    tasks.sweep()
+    # Scores first: exports take longer, and a message of either kind in the queue stops the other.
+    score_tasks.sweep()
+    export_tasks.enqueue_waiting()
+
+
+def _every(seconds: float, work: Callable[[], object]) -> Callable[[], int]:
+    """A duty that is done every `seconds`. It returns 0: that it was done does not mean that more waits."""
+    done_at = float("-inf")
+
+    def duty() -> int:
+        nonlocal done_at
+        if time.monotonic() - done_at >= seconds:
+            done_at = time.monotonic()
+            work()
+        return 0
+
+    return duty
 
 
 def _compute() -> int:

@@ -1,84 +1,37 @@
 """Metrics from the database for `/metrics`: a fixed number of queries, none of which reads a large table."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from django.db import connection
 from django.db.models import Count, Max, Q
 from django.utils import timezone
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from annotation.models import AuditEvent, Judgement, Response, Slot, SlotState
 from generation.jobs.services import workers
 from generation.models import Worker
-from visage_app.observability.queries import queues as queue_queries
-from visage_app.observability.queries.queues import QueueLoad
+from visage_app.observability.queries import queues
 from visage_app.storage import queries as storage_queries
 
 ACTIVE = timedelta(minutes=15)
 """An annotator who holds an item fetched within this time is active."""
+# Field of QueueLoad -> name and help text of the metric
+_QUEUE_GAUGES = {
+    "waiting": ("visage_queue_waiting", "Jobs that could be started now; counted up to 10000."),
+    "claimed": ("visage_queue_claimed", "Jobs that a worker is processing; counted up to 10000."),
+    "failed": ("visage_queue_failed", "Jobs that failed for good; counted up to 10000."),
+    "done": ("visage_queue_done_5m", "Jobs finished in the last five minutes; counted up to 10000."),
+    "age": ("visage_queue_oldest_seconds", "How long the oldest job has been waiting to start."),
+}
 
 
-@dataclass(frozen=True)
-class Leases:
-    """Leased slots, current and expired, and the number of active annotators."""
-
-    held: int
-    expired: int
-    annotators: int
-
-
-@dataclass(frozen=True)
-class Device:
-    """An accelerator with a model on it; `used` and `total` in bytes."""
-
-    host: str
-    device: str
-    used: int
-    total: int
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """All metrics. `responses`, `judgements`: last ids assigned. `workers`: queue -> number of reporting
-    workers. Sizes in bytes."""
-
-    leases: Leases
-    queues: dict[str, QueueLoad]
-    responses: int
-    judgements: int
-    workers: dict[str, int]
-    devices: tuple[Device, ...]
-    last_backup: datetime | None
-    database_size: int
-    disk_free: int
-
-
-def read_metrics(*, now: datetime | None = None) -> Metrics:
+def read_metrics() -> list[Metric]:
     """The current metrics. Raises DatabaseError if the database is down."""
-    now = now or timezone.now()
-    reporting = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT_AFTER).order_by("seen_at", "pk"))
-    count: dict[str, int] = {}
-    for worker in reporting:
-        count[worker.queue] = count.get(worker.queue, 0) + 1
-    # Two workers on one GPU report the same memory: the later report counts.
-    devices = {(each.host, each.device): each for each in reporting if each.device}
-    responses, judgements = _last_ids()
-    return Metrics(
-        leases=_leases(now),
-        queues=queue_queries.loads(now),
-        responses=responses,
-        judgements=judgements,
-        workers=count,
-        devices=tuple(
-            Device(each.host, each.device, each.memory_used or 0, each.memory_total or 0)
-            for each in devices.values()
-        ),
-        last_backup=last_backup(),
-        database_size=storage_queries.database_size(),
-        disk_free=storage_queries.disk_free(),
-    )
+    now = timezone.now()
+    return [*_annotation_metrics(now), *_job_metrics(now), *_machine_metrics(now)]
 
 
 def last_backup() -> datetime | None:
@@ -87,14 +40,57 @@ def last_backup() -> datetime | None:
     return found
 
 
-def _leases(now: datetime) -> Leases:
-    """From leased slots only, which have their own index: a few for each active annotator."""
+def _gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
+    gauge = GaugeMetricFamily(name, text, labels=[label])
+    for key, value in values.items():
+        gauge.add_metric([key], value)
+    return gauge
+
+
+def _annotation_metrics(now: datetime) -> Iterator[Metric]:
+    # Leased slots have their own index: a few for each active annotator.
     held = Slot.objects.filter(state=SlotState.LEASED).aggregate(
-        held=Count("pk", filter=Q(lease_expires_at__gte=now)),
+        open=Count("pk", filter=Q(lease_expires_at__gte=now)),
         expired=Count("pk", filter=Q(lease_expires_at__lt=now)),
         annotators=Count("annotator", filter=Q(leased_at__gte=now - ACTIVE), distinct=True),
     )
-    return Leases(**held)
+    annotators = held.pop("annotators")
+    yield _gauge("visage_leases", "Leased items, open or expired.", "state", held)
+    text = "People who hold an item that they fetched in the last 15 minutes."
+    yield GaugeMetricFamily("visage_annotators_active", text, value=annotators)
+    responses, judgements = _last_ids()
+    text = "Answers stored so far, by the last id assigned."
+    yield CounterMetricFamily("visage_responses_stored", text, value=responses)
+    text = "Judgements stored so far, by the last id assigned."
+    yield CounterMetricFamily("visage_judgements_stored", text, value=judgements)
+
+
+def _job_metrics(now: datetime) -> Iterator[Metric]:
+    loads = queues.loads(now)
+    for field, (name, text) in _QUEUE_GAUGES.items():
+        yield _gauge(name, text, "queue", {queue: getattr(load, field) for queue, load in loads.items()})
+
+
+def _machine_metrics(now: datetime) -> Iterator[Metric]:
+    reporting = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT_AFTER).order_by("seen_at", "pk"))
+    text = "Workers that reported in the last two minutes."
+    yield _gauge("visage_workers", text, "queue", Counter(worker.queue for worker in reporting))
+    place = ["host", "device"]
+    used = GaugeMetricFamily("visage_gpu_memory_used_bytes", "Used memory of a worker's GPU.", labels=place)
+    total = GaugeMetricFamily("visage_gpu_memory_total_bytes", "Memory of a worker's GPU.", labels=place)
+    # Two workers on one GPU report the same memory: the later report counts.
+    devices = {(each.host, each.device): each for each in reporting if each.device}
+    for labels, each in devices.items():
+        used.add_metric(labels, each.memory_used or 0)
+        total.add_metric(labels, each.memory_total or 0)
+    if devices:
+        yield from (used, total)
+    size, free = storage_queries.database_size(), storage_queries.disk_free()
+    yield GaugeMetricFamily("visage_database_bytes", "Size of the database.", value=size)
+    yield GaugeMetricFamily("visage_disk_free_bytes", "Free disk space at VAR_DIR.", value=free)
+    if backup := last_backup():
+        name, text = "visage_last_backup_timestamp_seconds", "When manage.py backup last succeeded."
+        yield GaugeMetricFamily(name, text, value=backup.timestamp())
 
 
 def _last_ids() -> tuple[int, int]:

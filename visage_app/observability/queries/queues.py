@@ -4,15 +4,12 @@
 rows or stops counting at CAP.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, Expression, F, Min, Model, OuterRef, QuerySet
+from django.db.models import Exists, Expression, F, Min, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 
 from annotation.exports.services import jobs as export_jobs
@@ -47,12 +44,13 @@ def ages(now: datetime) -> dict[str, float]:
     run wait for each other, so for runs it is the time in which no worker processed any of them.
     """
     due = Greatest(F("created_at"), Coalesce(F("not_before"), F("created_at")))
-    return {
-        "scores": _age(_oldest(score_runs.waiting(now), F("created_at")), now),
-        "exports": _age(_oldest(export_jobs.claimable(now), F("created_at")), now),
-        "deliveries": _age(_oldest(deliveries.due(now), due), now),
-        "generation": _age(_runs_untouched_since(now), now),
+    since = {
+        "scores": _oldest(score_runs.waiting(now), F("created_at")),
+        "exports": _oldest(export_jobs.claimable(now), F("created_at")),
+        "deliveries": _oldest(deliveries.due(now), due),
+        "generation": _runs_untouched_since(now),
     }
+    return {kind: max(0.0, (now - at).total_seconds()) if at else 0.0 for kind, at in since.items()}
 
 
 def slow(now: datetime) -> tuple[str, ...]:
@@ -63,32 +61,27 @@ def slow(now: datetime) -> tuple[str, ...]:
 def loads(now: datetime) -> dict[str, QueueLoad]:
     """Queue -> its load."""
     waited = ages(now)
-    # queue -> its model, and its jobs that could start
-    sources: dict[str, tuple[type[Model], Callable[[datetime], QuerySet[Any]]]] = {
-        "scores": (ScoreRun, score_runs.waiting),
-        "exports": (ExportJob, export_jobs.claimable),
-        "deliveries": (Delivery, deliveries.due),
-        "generation": (Job, claims.claimable_jobs),
+    # queue -> its rows, and its jobs that could start
+    sources: dict[str, tuple[QuerySet[Any], QuerySet[Any]]] = {
+        "scores": (ScoreRun.objects.all(), score_runs.waiting(now)),
+        "exports": (ExportJob.objects.all(), export_jobs.claimable(now)),
+        "deliveries": (Delivery.objects.all(), deliveries.due(now)),
+        "generation": (Job.objects.all(), claims.claimable_jobs(now)),
     }
-    result = {}
-    for kind, (model, waiting) in sources.items():
-        rows: QuerySet[Any] = model._default_manager.all()
-        result[kind] = QueueLoad(
-            waiting=_counted(_open(waiting(now))),
+    return {
+        kind: QueueLoad(
+            waiting=_counted(_open(waiting)),
             claimed=_counted(_open(rows).filter(state="claimed", lease_expires_at__gte=now)),
             failed=_counted(rows.filter(state="failed")),
             done=_counted(rows.filter(state="done", finished_at__gte=now - RECENT)),
             age=waited[kind],
         )
-    return result
+        for kind, (rows, waiting) in sources.items()
+    }
 
 
 def _counted(rows: QuerySet[Any]) -> int:
     return rows.order_by().values("pk")[:CAP].count()
-
-
-def _age(since: datetime | None, now: datetime) -> float:
-    return max(0.0, (now - since).total_seconds()) if since is not None else 0.0
 
 
 def _oldest(waiting: QuerySet[Any], since: Expression | F) -> datetime | None:

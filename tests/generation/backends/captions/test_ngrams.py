@@ -97,7 +97,7 @@ class TestAllOrNothing:
         def full(path):
             raise OSError(28, os.strerror(28))
 
-        monkeypatch.setattr(ngrams_build, "_sync", full)
+        monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(BackendError, match=r"out could not be written: No space left"):
             built(text, tmp_path / "out")
         assert self.only_text(tmp_path)

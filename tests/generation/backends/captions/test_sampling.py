@@ -5,15 +5,15 @@ import importlib.util
 import numpy as np
 import pytest
 
-from generation.backends.options import Sampling
+from generation.backends.sampling import Sampling
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip("NO MODELS: torch is not installed. Cure: pip install '.[models]'", allow_module_level=True)
 
 import torch
 
-from generation.backends.captions import padded_batches
 from generation.backends.sampling import Picker, pick
+from generation.backends.torch_support import padded_batches
 
 ODDS = (0.1, 0.4, 0.2, 0.3)
 

@@ -1,0 +1,186 @@
+"""Pages: all runs, one run with its progress and actions, and a new run with its preview."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.core.requests import LoggedIn
+from annotation.studies.errors import StudyRefused
+from generation.core.access import image_makers_only
+from generation.core.durations import duration
+from generation.jobs import tasks
+from generation.models import Run, RunState
+from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
+from generation.plans.services import Plan
+from generation.recipes import recipes
+from generation.recipes.display import recipe_rows
+from generation.runs import queries
+from generation.runs import services as runs
+from generation.runs.forms import FORMS, RunForm, initial_from_recipe
+
+RUNS_PER_PAGE = 30
+MESSAGES: dict[str, Promise] = {
+    "start": _("The run has started."),
+    "pause": _("The run is paused. Workers stop after the current batch."),
+    "resume": _("The run continues."),
+    "cancel": _("The run is cancelled. Its results are kept."),
+    "retry": _("Failed jobs are tried again."),
+}
+LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
+
+
+@image_makers_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_run(request: LoggedIn, kind: str) -> HttpResponse:
+    """GET shows the form; POST shows the preview, and with `start` plans and starts the previewed run."""
+    if kind not in FORMS:
+        raise Http404
+    context: dict[str, Any] = {"kind": kind, "here": "new"}
+    if request.method == "POST":
+        form = FORMS[kind](request.POST, user=request.user)
+        plan = form.plan() if form.is_valid() else None
+        preview = plans.preview(plan) if plan is not None else None
+        if plan is not None and preview is not None and "start" in request.POST:
+            if request.POST.get("fingerprint") == preview.fingerprint:
+                started = _start(request, form, plan)
+                if started is not None:
+                    return redirect("run", pk=started.pk)
+                preview = None
+            context["changed"] = True
+        if preview is not None:
+            context["preview"] = preview
+            context["time"] = duration(preview.estimate.seconds)
+            pictures = preview.pictures.items()
+            context["pictures"] = [(gettext(name.replace("_", " ")), number) for name, number in pictures]
+    else:
+        form = FORMS[kind](user=request.user, initial=_initial(request, kind))
+    context |= {"form": form, "kinds": [(name, each.title) for name, each in FORMS.items()]}
+    return render(request, "generation/runs/new_run.html", context, status=422 if form.errors else 200)
+
+
+def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
+    """Plan and start the run; None if an error was added to the form."""
+    try:
+        ensured = runs.ensure(plan=plan, by=request.user)
+        run = ensured.run
+        if run.state == RunState.PLANNED:
+            runs.start(run=run, by=request.user)
+    except (runs.RunRefused, StudyRefused, PlanRefused) as refused:
+        form.add_error(None, str(refused))
+        return None
+    run.refresh_from_db()
+    tasks.enqueue(run)
+    if ensured.added:
+        message = ngettext("%(number)s job is planned.", "%(number)s jobs are planned.", ensured.added)
+        messages.success(request, message % {"number": intcomma(ensured.added)})
+    else:
+        messages.success(request, gettext("Nothing to add: this run already has all jobs."))
+    return run
+
+
+def _initial(request: LoggedIn, kind: str) -> dict[str, Any]:
+    """Initial form data from the link: `like` another run, for this `set` or `study`."""
+    initial: dict[str, Any] = {}
+    like = request.GET.get("like", "")
+    run = None
+    if like.isascii() and like.isdigit() and len(like) < 19:
+        run = Run.objects.select_related("image_set").filter(pk=int(like), kind=kind).first()
+    if run is not None:
+        initial = {**initial_from_recipe(recipes.from_json(run.recipe)), "image_set": run.image_set.name}
+    for name, field in (("set", "image_set"), ("study", "study")):
+        if name in request.GET:
+            initial[field] = request.GET[name]
+    return initial
+
+
+@image_makers_only
+@require_safe
+def run_list(request: LoggedIn) -> HttpResponse:
+    page = Paginator(queries.all_runs(), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    rows = queries.run_rows(list(page))
+    return render(request, "generation/runs/runs.html", {"page": page, "rows": rows, "here": "runs"})
+
+
+@image_makers_only
+@require_safe
+def run(request: LoggedIn, pk: int) -> HttpResponse:
+    found = get_object_or_404(queries.all_runs(), pk=pk)
+    progress = queries.progress(found)
+    actions = runs.available_actions(progress.state, failed=progress.failed)
+    return render(
+        request,
+        "generation/runs/run.html",
+        {
+            "run": found,
+            "recipe": recipe_rows(found.recipe),
+            "progress": progress,
+            "texts": progress_texts(progress),
+            "version": _page_version(progress),
+            "failed_jobs": queries.failed_jobs(found) if progress.failed else [],
+            "latest": queries.latest_images(found) if found.kind == "images" else [],
+            "actions": [(name, LABELS[name]) for name in actions if name in LABELS],
+            "may_retry": "retry" in actions,
+            "may_cancel": "cancel" in actions,
+            "here": "run",
+        },
+    )
+
+
+@image_makers_only
+@require_safe
+def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
+    """The progress as the page shows it; `version` changes when other parts of the page change."""
+    progress = queries.progress(get_object_or_404(Run, pk=pk))
+    return JsonResponse(
+        {
+            **progress_texts(progress),
+            "bar": {"value": progress.done, "max": progress.total},
+            "version": _page_version(progress),
+        }
+    )
+
+
+@image_makers_only
+@require_POST
+def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
+    if action not in runs.ACTIONS:
+        raise Http404
+    found = get_object_or_404(Run, pk=pk)
+    try:
+        changed = runs.ACTIONS[action](run=found, by=request.user)
+    except runs.RunRefused as refused:
+        messages.warning(request, str(refused))
+    else:
+        found.refresh_from_db()
+        if found.state == RunState.RUNNING:
+            tasks.enqueue(found)
+        messages.success(request, str(MESSAGES[action]) if changed else gettext("Nothing to change."))
+    return redirect("run", pk=pk)
+
+
+def _page_version(progress: queries.Progress) -> str:
+    """Changes when more than the numbers on the page changes."""
+    return f"{progress.state} {progress.failed} {len(progress.errors)} {progress.error}"
+
+
+def progress_texts(progress: queries.Progress) -> dict[str, str]:
+    """The progress numbers, formatted."""
+    return {
+        "done": intcomma(progress.done),
+        "total": intcomma(progress.total),
+        "percent": f"{100 * progress.done / progress.total:.0f} %" if progress.total else "–",
+        "claimed": intcomma(progress.claimed),
+        "pending": intcomma(progress.pending),
+        "failed": intcomma(progress.failed),
+        "rate": gettext("%(rate)s/s") % {"rate": f"{progress.rate:.3g}"} if progress.rate else "–",
+        "left": duration(progress.seconds_left) if progress.seconds_left is not None else "–",
+    }
