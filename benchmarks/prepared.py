@@ -36,7 +36,7 @@ from django.db import connection, connections  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.test.utils import setup_test_environment  # noqa: E402
 
-from annotation.assignment.services import open_slots  # noqa: E402
+from annotation.assignment import queries  # noqa: E402
 from annotation.core import prepared, prepared_together  # noqa: E402
 from benchmarks import annotate_study  # noqa: E402
 from benchmarks.annotate import machine  # noqa: E402
@@ -82,7 +82,7 @@ def without() -> Iterator[None]:
         patch.object(prepared_together.InsertedId, "as_postgresql", prepared.Param.as_sql),
         patch.object(prepared_together.Changed, "as_postgresql", prepared.Param.as_sql),
         patch.object(prepared, "cursor", connection.cursor),
-        patch.object(open_slots, "cursor", connection.cursor),
+        patch.object(queries, "cursor", connection.cursor),
     ):
         yield
     vars(connections["default"])["prepared"] = kept

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.template import engines
 from django.urls import path
@@ -55,15 +56,18 @@ document.body.dataset.ready = "yes";
 """
 
 
+@login_not_required
 def page(request: HttpRequest) -> HttpResponse:
     return HttpResponse(engines["django"].from_string(PAGE).render({}, request))
 
 
+@login_not_required
 def script(request: HttpRequest) -> HttpResponse:
     messages = json.dumps(texts.box_editor())
     return HttpResponse(f"const MESSAGES = {messages};{SCRIPT}", content_type="text/javascript")
 
 
+@login_not_required
 def card(request: HttpRequest, width: int, height: int) -> HttpResponse:
     image = Image.new("RGB", (width, height), "#8a8f98")
     draw = ImageDraw.Draw(image)
