@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from annotation.core.leases import CLAIM_IFF_CLAIMED, JobState, LeasedJob
 from annotation.models import Attribute, IdentityGroup, Image, ImageSet
 from generation.recipes.prompts import PromptSet
 
@@ -29,15 +30,6 @@ class RunState(models.TextChoices):
     PAUSED = "paused"
     DONE = "done"
     CANCELLED = "cancelled"
-
-
-class JobState(models.TextChoices):
-    """pending -> claimed -> done | pending again | failed (after the third attempt)."""
-
-    PENDING = "pending"
-    CLAIMED = "claimed"
-    DONE = "done"
-    FAILED = "failed"
 
 
 class Run(models.Model):
@@ -96,7 +88,7 @@ class Run(models.Model):
         return str(self.recipe.get("model") or self.backend)
 
 
-class Job(models.Model):
+class Job(LeasedJob):
     """One image to generate (with its group, prompt and seed), or one image to caption or to embed.
 
     `claim` protects against late workers: one whose lease has expired finds another key and writes nothing.
@@ -105,7 +97,6 @@ class Job(models.Model):
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="jobs")
-    state = models.CharField(max_length=8, choices=JobState, default=JobState.PENDING)
     group = models.ForeignKey(IdentityGroup, on_delete=models.PROTECT, null=True, related_name="+")
     attribute = models.ForeignKey(
         Attribute, on_delete=models.PROTECT, null=True, related_name="+", help_text="'described as ...'"
@@ -120,14 +111,8 @@ class Job(models.Model):
     )
     seed = models.PositiveBigIntegerField(null=True)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, null=True, related_name="jobs")
-    attempts = models.PositiveSmallIntegerField(default=0)
-    claim = models.UUIDField(null=True)
-    lease_expires_at = models.DateTimeField(null=True)
-    not_before = models.DateTimeField(null=True, help_text="Not tried again before then.")
-    error = models.TextField(blank=True)
     worker = models.CharField(max_length=200, blank=True, help_text="Host and process that took it last.")
     seconds = models.FloatField(null=True, help_text="Model time, its share of the batch.")
-    finished_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -154,11 +139,7 @@ class Job(models.Model):
                 | Q(group__isnull=True, seed__isnull=True, image__isnull=False, prompt=""),
                 name="job_picture_or_image",
             ),
-            models.CheckConstraint(
-                condition=Q(state=JobState.CLAIMED, claim__isnull=False, lease_expires_at__isnull=False)
-                | (~Q(state=JobState.CLAIMED) & Q(claim__isnull=True, lease_expires_at__isnull=True)),
-                name="job_claim_iff_claimed",
-            ),
+            models.CheckConstraint(condition=CLAIM_IFF_CLAIMED, name="job_claim_iff_claimed"),
             models.CheckConstraint(
                 condition=~Q(state=JobState.DONE) | Q(image__isnull=False, finished_at__isnull=False),
                 name="job_done_has_image",

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import Image
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 
 _WINDOW = timedelta(minutes=2)
 """The rate is measured over this window: the current speed, not that of last night."""

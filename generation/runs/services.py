@@ -16,9 +16,10 @@ from django.db.models import Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from annotation.core.leases import JobState
 from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
 from annotation.studies.services import studies
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.plans.queries.image_sets import check_set
 from generation.plans.services import MissingJobs, Plan, missing_jobs
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, picture_seed

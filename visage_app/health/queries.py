@@ -15,11 +15,11 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.core.code_version import code_version
+from annotation.core.leases import lease_length
 from annotation.models import Delivery, ExportJob, Slot, SlotState
-from generation.jobs.services import claims, workers
+from generation.jobs.services import workers
 from generation.models import Job, RunState, Worker
 from metrics.models import ScoreRun
-from metrics.score_runs import services as score_runs
 from visage_app.database.migrations import unapplied_migrations
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues as queue_queries
@@ -134,13 +134,13 @@ def _queues() -> Iterator[Queue]:
         ),
         lambda job: Failure(job.pk, str(job.run), job.error, job.finished_at, run=job.run_id),
         since="run__started_at",
-        lease=claims.lease_length(),
+        lease=lease_length(),
     )
     yield _queue(
         "scores",
         ScoreRun.objects.select_related("study"),
         lambda run: Failure(run.pk, run.metric, run.error, run.finished_at, study=run.study.name),
-        lease=score_runs.LEASE,
+        lease=lease_length(),
     )
     yield _queue(
         "exports",

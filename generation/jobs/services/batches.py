@@ -9,9 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotation.core.leases import Claim
 from generation.backends.base import BackendError, OutOfMemory
 from generation.jobs.services import loaded_model
-from generation.jobs.services.claims import Claim
 from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
 from generation.jobs.services.loaded_model import Model
 from generation.models import Job
@@ -35,7 +35,7 @@ class Outcome:
 class Batch:
     """Claimed jobs on the device or waiting for it."""
 
-    claim: Claim
+    claim: Claim[Job]
     future: Future[Outcome]
 
 
@@ -48,7 +48,7 @@ class BatchPipeline:
             max_workers=min(16, (os.cpu_count() or 1) + 2), thread_name_prefix="files"
         )
 
-    def submit(self, claim: Claim) -> Batch:
+    def submit(self, claim: Claim[Job]) -> Batch:
         """Start reading a batch now; the model runs it as soon as the device is free."""
         reading = [(job, self._threads.submit(self._handler.read, job)) for job in claim.jobs]
         return Batch(claim, loaded_model.run_on_device(self._make, reading))

@@ -15,13 +15,13 @@ from django.utils import timezone
 from PIL import Image as PillowImage
 
 from annotation.core.code_version import code_version
+from annotation.core.leases import Claim
 from annotation.images import files as image_files
 from annotation.models import Image
 from generation.backends.base import About, GeneratedImage, ImageRequest, ScoredCaption
 from generation.core import vectors
 from generation.jobs import png
-from generation.jobs.services.claims import Claim
-from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunKind
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunKind
 from generation.recipes.recipes import Recipe
 
 _DECODED_BYTES = 2**30  # for the images of one claim; two claims are in memory at a time
@@ -72,11 +72,10 @@ class JobHandler:
         """Write what the jobs made."""
         raise NotImplementedError
 
-    def complete(self, claim: Claim, results: Sequence[JobResult]) -> int:
+    def complete(self, claim: Claim[Job], results: Sequence[JobResult]) -> int:
         """Write the rows and mark the jobs as done; returns how many the claim still held."""
-        now = timezone.now()
         with transaction.atomic():
-            rows = claim.rows([one.job.pk for one in results]).select_for_update().order_by("pk")
+            rows = claim.held([one.job.pk for one in results]).select_for_update().order_by("pk")
             held = set(rows.values_list("pk", flat=True))
             mine = [one for one in results if one.job.pk in held]
             self.create_rows(mine)
@@ -84,15 +83,7 @@ class JobHandler:
             for one in mine:
                 shares.setdefault(one.seconds, []).append(one.job.pk)
             for seconds, ids in shares.items():
-                claim.rows(ids).update(
-                    state=JobState.DONE,
-                    claim=None,
-                    lease_expires_at=None,
-                    error="",
-                    seconds=seconds,
-                    finished_at=now,
-                    **self.job_values,
-                )
+                claim.finish(ids, seconds=seconds, **self.job_values)
         return len(mine)
 
 

@@ -1,8 +1,8 @@
 """The worker's loop: claim, run, store, complete, while the next batch is on the device.
 
-The calling thread does all database work except renewing leases (claims.Heartbeat). A worker that is killed
-leaves claimed jobs, which others claim when the lease expires, and at worst a file without a row: the job
-that is done again writes the same bytes to the same name.
+The calling thread does all database work except renewing leases. A worker that is killed leaves claimed jobs,
+which others claim when the lease expires, and at worst a file without a row: the job that is done again
+writes the same bytes to the same name.
 """
 
 import logging
@@ -20,6 +20,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation.core.leases import Heartbeat
 from generation.backends.base import BackendError
 from generation.jobs.services import claims, loaded_model, model_versions
 from generation.jobs.services.batches import Batch, BatchPipeline, Outcome
@@ -124,7 +125,7 @@ class _Session:
         self._batch_size = model.batch
         self._pipeline = BatchPipeline(handler, model)
         self._waiting: deque[Batch] = deque()
-        self._heartbeat = claims.Heartbeat()
+        self._heartbeat = Heartbeat()
         self._worker = f"{socket.gethostname()} {os.getpid()}"
 
     def work(self) -> int:
@@ -194,14 +195,12 @@ class _Session:
                 reason = f"The result could not be stored ({cause}): {error}"
                 stored.failed |= {one.job.pk: reason for one in stored.made}
         if stored.failed:
-            _with_retries(lambda: claims.fail(claim, stored.failed))
+            _with_retries(lambda: claim.fail(stored.failed))
         if stored.disk_full:
             later = timezone.now() + timedelta(seconds=_DISK_FULL_SECONDS)
             message = next(iter(stored.disk_full.values()))
             log.warning("the disk is full (%s); trying again in %s s", message, _DISK_FULL_SECONDS)
-            _with_retries(
-                lambda: claims.release(claim, ids=stored.disk_full, error=message, not_before=later)
-            )
+            _with_retries(lambda: claim.release(stored.disk_full, error=message, not_before=later))
         return done
 
     def _save_batch_size(self) -> None:
@@ -231,14 +230,14 @@ class _Session:
             if batch is not but and batch.future.cancel():
                 self._waiting.remove(batch)
                 self._heartbeat.remove(batch.claim)
-                _with_retries(partial(claims.release, batch.claim))
+                _with_retries(batch.claim.release)
 
     def _release_all(self) -> None:
         """Release what is still claimed: nothing, unless something went wrong."""
         for batch in self._waiting:
             batch.future.cancel()
             try:
-                claims.release(batch.claim)
+                batch.claim.release()
             except (OperationalError, InterfaceError):
                 log.warning("%s jobs stay claimed until their lease expires", len(batch.claim.jobs))
         self._waiting.clear()

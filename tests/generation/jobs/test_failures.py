@@ -7,12 +7,13 @@ import errno
 import pytest
 from django.db import OperationalError, connection
 
+from annotation.core.leases import JobState
 from annotation.images import files as image_files
 from annotation.models import Image
 from generation import backends
 from generation.backends.base import BackendError
 from generation.jobs.services import loaded_model, work
-from generation.models import JobState, Run, RunState
+from generation.models import Run, RunState
 from tests.generation.jobs.world import (
     RECIPE,
     Moody,

@@ -10,8 +10,10 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.core import heartbeat as pulse
+from annotation.core import leases
+from annotation.core.leases import JobState
 from generation.jobs.services import claims, work
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.runs import services as runs
 from tests.generation.jobs.world import counted, nobody_is_disturbed, run_of_pictures, state
 from tests.waiting import wait_for
@@ -20,7 +22,7 @@ from tests.waiting import wait_for
 def test_who_overslept_keeps_nothing(model, monkeypatch):
     """The lease is over and the job another's by the time that the picture is made."""
     run = run_of_pictures(4)
-    complete = claims.Claim.rows
+    complete = leases.Claim.held
     took = []
 
     def oversleep(claimed, ids=None):
@@ -29,7 +31,7 @@ def test_who_overslept_keeps_nothing(model, monkeypatch):
             took.append(claims.claim(run_id=run.pk, limit=1, worker="other", now=late))
         return complete(claimed, ids)
 
-    monkeypatch.setattr(claims.Claim, "rows", oversleep)
+    monkeypatch.setattr(leases.Claim, "held", oversleep)
     assert work.work(run_id=run.pk) == 3
     [theirs] = took[0].jobs
     job = Job.objects.get(pk=theirs.pk)
@@ -146,7 +148,7 @@ def test_the_leases_of_a_long_batch_are_renewed_by_a_thread_that_closes_its_own_
     monkeypatch.setattr(pulse, "connection", Watched())
     mine = claims.claim(run_id=run.pk, limit=8, worker="me")
     ends = mine.jobs[0].lease_expires_at
-    with claims.Heartbeat() as beat:
+    with leases.Heartbeat() as beat:
         beat.add(mine)
         wait_for(lambda: len(closed) > 2, "the heart does not beat")
         beat.remove(mine)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from django.core.files.storage import default_storage
 
+from annotation.core.leases import JobState
 from annotation.images import files as image_files
 from annotation.models import Image
 from generation.core import vectors
 from generation.jobs.services import claims as jobs
 from generation.jobs.services import work
-from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunState
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunState
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from tests.generation.jobs.world import again, counted, nobody_is_disturbed, run_of_pictures, run_over, state
 

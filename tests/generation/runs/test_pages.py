@@ -7,9 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image, ImageSet
 from generation.jobs import tasks
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
 from tests import factories

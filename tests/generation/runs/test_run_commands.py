@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from django.core.management import call_command
 
+from annotation.core.leases import JobState
 from annotation.models import ImageSet, TaskKind
 from generation.jobs.services import work
 from generation.management.commands import _execution
-from generation.models import Caption, Embedding, JobState, Provenance, Run, RunState
+from generation.models import Caption, Embedding, Provenance, Run, RunState
 from generation.runs import services as runs
 from tests import factories
 from tests.generation.plans import world

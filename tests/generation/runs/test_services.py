@@ -7,8 +7,9 @@ import uuid
 import pytest
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, picture_seed
