@@ -35,8 +35,8 @@ class RunState(models.TextChoices):
 class Run(models.Model):
     """One recipe for one image set. The same recipe gives the same run (`recipe_hash`, recipes/recipes.py).
 
-    `backend` names a module of generation/backends. `batch_size` is the batch that fits into the workers'
-    memory: it only shrinks, and is null until a worker runs out of memory.
+    `backend` names a module of generation/backends. `failures_accepted`: somebody resumed it although most of
+    its jobs fail, so it does not pause for that again.
     """
 
     kind = models.CharField(max_length=12, choices=RunKind)
@@ -45,8 +45,8 @@ class Run(models.Model):
     backend = models.CharField(max_length=40)
     recipe = models.JSONField(help_text="Everything that decides what comes out, but for the jobs.")
     recipe_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the canonical recipe.")
-    batch_size = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True, help_text="Why it paused by itself; empty once it runs again.")
+    failures_accepted = models.BooleanField(default=False, db_default=False)
     made_with = models.JSONField(
         default=list,
         db_default=models.Value(
@@ -71,9 +71,6 @@ class Run(models.Model):
                 condition=Q(recipe_hash__regex=r"^[0-9a-f]{64}$"), name="run_recipe_hash_is_sha256"
             ),
             models.CheckConstraint(
-                condition=Q(batch_size__isnull=True) | Q(batch_size__gte=1), name="run_batch_size_from_one"
-            ),
-            models.CheckConstraint(
                 condition=~Q(state=RunState.RUNNING) | Q(started_at__isnull=False),
                 name="run_started_at_once_running",
             ),
@@ -86,6 +83,25 @@ class Run(models.Model):
     def model(self) -> str:
         """The model in the recipe, or the backend if it names none."""
         return str(self.recipe.get("model") or self.backend)
+
+
+class BatchSize(models.Model):
+    """The batch of a run that fits into one kind of device; there is no row until a worker ran out of
+    memory."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="batch_sizes")
+    device = models.CharField(max_length=120)
+    size = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["device"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "device"], name="batchsize_unique_device"),
+            models.CheckConstraint(condition=Q(size__gte=1), name="batchsize_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.size} on {self.device}"
 
 
 class Job(LeasedJob):

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.core.leases import JobState
 from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
 from annotation.studies.services import studies
+from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
 from generation.plans.queries.image_sets import check_set
 from generation.plans.services import MissingJobs, Plan, missing_jobs
@@ -112,8 +113,13 @@ def pause(*, run: Run, by: User | None) -> bool:
 
 
 def resume(*, run: Run, by: User | None) -> bool:
-    """paused -> running; False if it is already running."""
-    return _transition("resume", run, RunState.RUNNING, by)
+    """paused -> running; False if it is already running. A run of which most jobs fail does not pause for
+    that again."""
+    accepted = bool(claims.mostly_fails(run.pk))
+    resumed = _transition("resume", run, RunState.RUNNING, by)
+    if resumed and accepted:
+        Run.objects.filter(pk=run.pk).update(failures_accepted=True)
+    return resumed
 
 
 def cancel(*, run: Run, by: User | None) -> bool:

@@ -27,6 +27,8 @@ from visage_app.storage.queries import Storage, storage
 
 LONG = timedelta(minutes=5)
 """If jobs wait longer than this without a sign of a worker, there is no worker."""
+ILL_FOR = timedelta(hours=1)
+"""How long a worker that fell ill needs attention; it stays listed for a day."""
 FAILED_SHOWN = 10
 _BROKER_SECONDS = 2
 
@@ -65,7 +67,8 @@ class Queue:
 @dataclass(frozen=True)
 class Health:
     """Everything on the page. `broker`: whether it answers, None without one. `silent`: names of workers that
-    stopped reporting without being stopped. `stuck`: queues without a worker; `slow`: others whose oldest job
+    stopped reporting without being stopped. `ill`: those that ended lately because their device or model
+    failed. `stuck`: queues without a worker; `slow`: others whose oldest job
     has waited longer than QUEUE_SLOW_MINUTES."""
 
     at: datetime
@@ -77,6 +80,7 @@ class Health:
     versions: dict[str, str]
     workers: tuple[Worker, ...]
     silent: tuple[str, ...]
+    ill: tuple[Worker, ...]
     last_backup: datetime | None
     stuck: tuple[str, ...]
     slow: tuple[str, ...]
@@ -87,13 +91,14 @@ class Health:
         sizes = self.storage.free // 2**20, self.storage.database_size // 2**20, self.storage.files
         moment = self.at.replace(second=0, microsecond=0)
         names = [worker.name for worker in self.workers]
-        state = self.overdue, self.broker, self.unapplied, names, self.silent, self.slow
+        ill = [worker.name for worker in self.ill]
+        state = self.overdue, self.broker, self.unapplied, names, self.silent, ill, self.slow
         content = moment, sizes, self.queues, state
         return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
     @property
     def well(self) -> bool:
-        waiting = self.stuck or self.slow or self.silent or self.overdue
+        waiting = self.stuck or self.slow or self.silent or self.ill or self.overdue
         failed = any(queue.failed for queue in self.queues) or self.broker is False
         return not (waiting or failed or self.unapplied or self.storage.little_space)
 
@@ -118,7 +123,12 @@ def health(*, now: datetime | None = None) -> Health:
             "Django": django.get_version(),
         },
         workers=known_workers,
-        silent=tuple(each.name for each in known_workers if now - each.seen_at > workers.SILENT_AFTER),
+        silent=tuple(
+            each.name
+            for each in known_workers
+            if each.ill_at is None and now - each.seen_at > workers.SILENT_AFTER
+        ),
+        ill=tuple(each for each in known_workers if each.ill_at and now - each.ill_at < ILL_FOR),
         last_backup=metric_queries.last_backup(),
         stuck=stuck,
         slow=tuple(kind for kind in queue_queries.slow(now) if kind not in stuck),

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from annotation import events
-from annotation.core.leases import OPEN, Claim, JobState, Leases
+from annotation.core.leases import OPEN, Claim, JobState, Leases, lease_length
 from annotation.models import Study
 from generation.models import Job, Run, RunState
 
@@ -17,15 +17,26 @@ def _pause(attempt: int) -> timedelta:
     return timedelta(seconds=settings.JOB_RETRY_SECONDS * 2 ** (attempt - 1))
 
 
+FEW_FAILURES = 10
+"""A run pauses when at least so many jobs fail, and more than were done."""
 JOBS = Leases(Job, pause=_pause, related=("image__provenance",))
 
 
-def claim(*, run_id: int, limit: int, worker: str, now: datetime | None = None) -> Claim[Job] | None:
-    """Lease up to `limit` jobs of a running run to `worker`; None if nothing can be claimed now."""
+def claim(
+    *, run_id: int, limit: int, worker: str, leave_own: bool = False, now: datetime | None = None
+) -> Claim[Job] | None:
+    """Lease up to `limit` jobs of a running run to `worker`; None if nothing can be claimed now.
+
+    `leave_own`: leave jobs that failed here to other workers, for the length of a lease.
+    """
+    now = now or timezone.now()
     with transaction.atomic():
         if not Run.objects.filter(pk=run_id, state=RunState.RUNNING).exists():
             return None
         jobs = Job.objects.filter(run_id=run_id).order_by("pk")
+        if leave_own:
+            recently = Q(not_before__isnull=False, not_before__gt=now - lease_length())
+            jobs = jobs.exclude(recently, worker=worker[:200])
         return JOBS.claim(jobs, limit=limit, now=now, worker=worker[:200])
 
 
@@ -58,6 +69,31 @@ def pause_run(*, run_id: int, error: str) -> bool:
     """Pause a running run because of an error that a person has to fix; returns whether it was running."""
     paused = Run.objects.filter(pk=run_id, state=RunState.RUNNING).update(state=RunState.PAUSED, error=error)
     return paused == 1
+
+
+def mostly_fails(run_id: int) -> str:
+    """Why a run should pause although jobs are left: most of those that were tried fail. Empty if they do
+    not, or if there are too few to tell."""
+    jobs = Job.objects.filter(run_id=run_id)
+    failing = ~Q(error="") & (Q(state=JobState.FAILED) | Q(state=JobState.PENDING, attempts__gt=0))
+    counts = jobs.aggregate(
+        failing=Count("pk", filter=failing), done=Count("pk", filter=Q(state=JobState.DONE))
+    )
+    if counts["failing"] < FEW_FAILURES or counts["failing"] <= counts["done"]:
+        return ""
+    example = jobs.filter(failing).order_by("pk").values_list("error", flat=True).first()
+    tried = counts["failing"] + counts["done"]
+    return (
+        f"Most jobs fail: {counts['failing']:,} of {tried:,} so far. The first error: {example} Fix the "
+        "cause, or cancel the run. Once resumed, it does not pause for this again."
+    )
+
+
+def pause_if_most_fail(run_id: int) -> bool:
+    """Pause a running run of which most jobs fail, unless somebody accepted that; returns whether it did."""
+    run = Run.objects.filter(pk=run_id, state=RunState.RUNNING, failures_accepted=False)
+    reason = mostly_fails(run_id) if run.exists() else ""
+    return reason != "" and pause_run(run_id=run_id, error=reason)
 
 
 def _announce(run: Run) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.core import heartbeat as pulse
 from annotation.core import leases
 from annotation.core.leases import JobState
-from generation.jobs.services import claims, work
+from generation.jobs.services import claims, session, work
 from generation.models import Job, Run, RunState
 from generation.runs import services as runs
 from tests.generation.jobs.world import counted, nobody_is_disturbed, run_of_pictures, state
@@ -41,7 +41,7 @@ def test_who_overslept_keeps_nothing(model, monkeypatch):
 
 def test_a_run_that_is_paused_in_the_middle_ends_after_the_batch(model, monkeypatch):
     run = run_of_pictures(80)
-    wait = work.wait
+    wait = session.wait
     pauses = iter([False, True])
 
     def waiting(futures, timeout):
@@ -50,7 +50,7 @@ def test_a_run_that_is_paused_in_the_middle_ends_after_the_batch(model, monkeypa
             Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED)
         return wait(futures, timeout)
 
-    monkeypatch.setattr(work, "wait", waiting)
+    monkeypatch.setattr(session, "wait", waiting)
     done = work.work(run_id=run.pk)
     assert 8 < done <= 24
     assert counted(run) == {"done": done, "pending": 80 - done}
@@ -75,16 +75,16 @@ def test_a_batch_that_was_not_begun_when_the_run_was_paused_goes_back(model, mon
             slow.set()
         return wait(futures, timeout)
 
-    wait = work.wait
+    wait = session.wait
     model.generate = generate
-    monkeypatch.setattr(work, "wait", waiting)
+    monkeypatch.setattr(session, "wait", waiting)
     assert work.work(run_id=run.pk) == 8
     assert set(run.jobs.values_list("attempts", "state")) == {(1, JobState.DONE), (0, JobState.PENDING)}
 
 
 def test_a_run_that_is_cancelled_in_the_middle_keeps_what_was_in_hand_and_makes_no_more(model, monkeypatch):
     run = run_of_pictures(40)
-    wait = work.wait
+    wait = session.wait
 
     def waiting(futures, timeout):
         run.refresh_from_db()
@@ -92,7 +92,7 @@ def test_a_run_that_is_cancelled_in_the_middle_keeps_what_was_in_hand_and_makes_
             runs.cancel(run=run, by=None)
         return wait(futures, timeout)
 
-    monkeypatch.setattr(work, "wait", waiting)
+    monkeypatch.setattr(session, "wait", waiting)
     assert work.work(run_id=run.pk) <= 16
     assert state(run)[0] == RunState.CANCELLED
     nobody_is_disturbed(run)
@@ -100,13 +100,13 @@ def test_a_run_that_is_cancelled_in_the_middle_keeps_what_was_in_hand_and_makes_
 
 def test_what_was_made_of_a_job_that_is_gone_is_not_kept(model, monkeypatch):
     run = run_of_pictures(8)
-    wait = work.wait
+    wait = session.wait
 
     def waiting(futures, timeout):
         run.jobs.filter(number__gt=3).delete()
         return wait(futures, timeout)
 
-    monkeypatch.setattr(work, "wait", waiting)
+    monkeypatch.setattr(session, "wait", waiting)
     assert work.work(run_id=run.pk) == 3
     nobody_is_disturbed(run)
 

@@ -19,6 +19,7 @@ from annotation.exports.services import jobs as export_jobs
 from annotation.webhooks.services import deliveries, events
 from generation.jobs import tasks
 from generation.jobs.services import work, workers
+from generation.jobs.services.sickness import WorkerIll
 from metrics.score_runs import services as score_runs
 from metrics.score_runs import tasks as score_tasks
 from metrics.score_runs.shared_resamples import sharing_resamples
@@ -71,13 +72,19 @@ class Command(BaseCommand):
             while self._round(duties):
                 pass
             return
+        ill = ""
         with workers.reporting(queue=queue):
-            while not self._stopping:
+            while not self._stopping and not ill:
                 # As before each web request: after a restart of the database, only one round fails.
                 close_old_connections()
-                # If the round did something, start the next at once: more may be waiting.
-                if not self._round(duties):
-                    time.sleep(POLL_SECONDS)
+                try:
+                    # If the round did something, start the next at once: more may be waiting.
+                    if not self._round(duties):
+                        time.sleep(POLL_SECONDS)
+                except WorkerIll as error:
+                    ill = str(error)
+        if ill:
+            raise CommandError(f"The worker ends because its device or model fails: {ill}")
         self.stdout.write("The worker has stopped.")
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
@@ -146,9 +153,12 @@ def _compute() -> int:
 
 
 def _do_safely(what: str, duty: Callable[[], int]) -> int:
-    """Do one duty. An error is logged and ends only this round of the duty, not the worker."""
+    """Do one duty. An error is logged and ends only this round of the duty, not the worker, unless the worker
+    itself is ill."""
     try:
         return duty()
+    except WorkerIll:
+        raise
     except Exception:
         log.exception("%s failed; trying again in the next round", what)
         return 0
