@@ -191,7 +191,8 @@ def _find_open_clip(open_clip: Any, model: str, pretrained: str) -> tuple[str, s
     tags = open_clip.list_pretrained_tags_by_model(name)
     if pretrained in tags:
         hub = open_clip.get_pretrained_cfg(name, pretrained).get("hf_hub", "").rstrip("/")
-        hint = download_hint(hub, prefix=_LOCAL) if hub else f"Or give a file of its weights: {_FILE}."
+        is_folder = hub.count("/") == 1  # some tags name one file of a repository
+        hint = download_hint(hub, prefix=_LOCAL) if is_folder else f"Or give a file of its weights: {_FILE}."
         return name, pretrained, None, f"It is downloaded at the first use if there is a network. {hint}"
     file = Path(pretrained).expanduser()
     if not pretrained or not file.is_file():
