@@ -1,10 +1,12 @@
 """`manage.py worker`: finds waiting jobs in the database, survives errors, stops when told to."""
 
 import logging
+import os
 import signal
 import subprocess
 import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -91,6 +93,15 @@ def test_an_expired_lease_goes_back_to_the_queue(db):
     call_command("worker", "--once")
     slot.refresh_from_db()
     assert slot.state == SlotState.OPEN
+
+
+def test_what_a_killed_writer_left_is_deleted(db, settings):
+    left = Path(settings.MEDIA_ROOT) / "images" / ".part-x"
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.touch()
+    os.utime(left, (0, 0))
+    call_command("worker", "--once")
+    assert not left.exists()
 
 
 def test_with_a_broker_it_leaves_the_scores_to_celery_and_says_so(waiting_run, settings, capsys, monkeypatch):

@@ -16,6 +16,7 @@ from annotation import export_files
 from annotation.assignment.services import slots
 from annotation.exports import tasks as export_tasks
 from annotation.exports.services import jobs as export_jobs
+from annotation.images import files as image_files
 from annotation.webhooks.services import deliveries, events
 from generation.jobs import tasks
 from generation.jobs.services import work, workers
@@ -98,6 +99,7 @@ class Command(BaseCommand):
             ("delivering webhooks", _deliver),
             ("deleting old webhook messages", _every(FORGET_SECONDS, deliveries.forget_old)),
             ("deleting old exports", _every(TIDY_SECONDS, export_files.clean_up)),
+            ("deleting unfinished image files", _every(TIDY_SECONDS, image_files.sweep_unfinished)),
         ]
         if settings.CELERY_BROKER_URL:
             return [*default, ("sending lost messages again", _every(SWEEP_SECONDS, _sweep))]
