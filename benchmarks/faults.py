@@ -5,8 +5,8 @@
 On a temporary database (SQLite, or a new one on the server of DATABASE_URL). One healthy worker does a run of
 fake images alone. Then it does one beside a worker whose card fails after its first batch and that is started
 again whenever it ends, and one beside a worker that takes a second for each image. Then the storage of one
-worker takes no file for ten seconds. Every job must be done, none may have used up an attempt, and every file is
-hashed again.
+worker takes no file for ten seconds. Every job must be done, none may have used up an attempt, and every
+file is hashed again.
 """
 
 import argparse
