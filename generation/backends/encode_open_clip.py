@@ -62,10 +62,10 @@ class OpenClip:
 
     def _normalize(self, images: Sequence[Pixels]) -> torch.Tensor:
         """The images on the device, as open_clip's preprocessing gives each of them."""
-        torch = torch_support.import_library("torch")
+        lib = torch_support.import_library("torch")
         # From pinned memory this thread does not wait for the copy: it stacks the next chunk meanwhile.
         gpu = self._device.type == "cuda"
-        stacked = torch.empty((len(images), *images[0].shape), dtype=torch.uint8, pin_memory=gpu)
+        stacked = lib.empty((len(images), *images[0].shape), dtype=lib.uint8, pin_memory=gpu)
         np.stack(images, out=stacked.numpy())
         pixels = stacked.to(self._device, non_blocking=True).permute(0, 3, 1, 2).contiguous().float()
         normalized: torch.Tensor = pixels.div_(self._white).sub_(self._mean).div_(self._std)
