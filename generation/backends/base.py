@@ -15,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL.Image import Image
 
+Pixels = npt.NDArray[np.uint8]
+"""An image that an encoder has prepared, shape (height, width, 3)."""
+
 
 class BackendError(Exception):
     """An error that a person has to fix: names what was tried and the cure. Trying again does not help."""
@@ -101,8 +104,12 @@ class Encoder(Protocol):
     batch: int
     dim: int
 
-    def encode_images(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
-        """Unit vectors, shape (len(images), dim). Raises OutOfMemory, BackendError."""
+    def prepare(self, image: Image) -> Pixels:
+        """The image as `encode_images` takes it: small, and of the same shape for every image. It runs in
+        the threads that read files, several at a time, while the device computes."""
+
+    def encode_images(self, images: Sequence[Pixels]) -> npt.NDArray[np.float32]:
+        """Unit vectors of prepared images, shape (len(images), dim). Raises OutOfMemory, BackendError."""
 
     def encode_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dim). Raises OutOfMemory, BackendError."""

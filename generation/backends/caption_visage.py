@@ -84,7 +84,8 @@ class Visage(Model):
 
     def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
         torch = torch_support.import_library("torch")
-        vectors = _encode(self._encoder.encode_images, images, batch)
+        prepared = [self._encoder.prepare(image) for image in images]
+        vectors = _encode(self._encoder.encode_images, prepared, batch)
         nearest = self._lookup.nearest(vectors, top=self._options.top_ngrams)
         rows = ["".join(f"{ngram}{self._options.separator}" for ngram in ngrams) for ngrams in nearest]
         tokens = self._tokenizer(
