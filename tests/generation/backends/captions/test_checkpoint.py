@@ -98,7 +98,9 @@ def test_greedy_is_what_bart_writes_for_the_row_of_the_nearest_ngrams(
 
     here = backends.load(greedy(asked), device="cpu").caption(images, count=1, seed=0)
     texts = (released / "postcache.txt").read_text().splitlines()
-    cosines = clip.encode_images(images) @ np.load(released / "postcache.npy").T
+    cosines = (
+        clip.encode_images([clip.prepare(image) for image in images]) @ np.load(released / "postcache.npy").T
+    )
     tokenizer = transformers.AutoTokenizer.from_pretrained(base)
     told = transformers.GenerationConfig.from_pretrained(base, "config.json", _from_model_config=True)
     assert told.no_repeat_ngram_size == 3
@@ -131,7 +133,9 @@ def test_the_cache_is_opened_once_for_all_batches(asked, images, monkeypatch):
 
 def test_three_captions_of_twenty_candidates_ranked_by_clip(asked, images, clip):
     made = backends.load(asked, device="cpu").caption(images, count=3, seed=1)
-    for vector, written in zip(clip.encode_images(images), made, strict=True):
+    for vector, written in zip(
+        clip.encode_images([clip.prepare(image) for image in images]), made, strict=True
+    ):
         assert len(written) == 3
         cosines = clip.encode_texts([one.text for one in written]) @ vector
         assert [one.score for one in written] == pytest.approx(cosines.tolist(), abs=1e-5)
