@@ -52,8 +52,8 @@ _kept: list[Any] = []  # torch forgets the operators that a Library declares whe
 def each_way(folder: Path, recipe: Any, *, gpu: bool) -> dict[str, dict[str, float]]:
     """Way -> batch size -> images per second of an ImageRecipe's pipeline, each in a process of its own.
 
-    Ways that compile are measured on a GPU only, at the two batch sizes that were best without. One that
-    fails is left out, and its error printed.
+    Ways that compile are measured on a GPU only, at the two batch sizes that were best without; one that
+    fails there is left out, and its error printed.
     """
     found: dict[str, dict[str, float]] = {}
     sizes = [4, 8, 16, 32, 64] if gpu else [1]
@@ -71,6 +71,8 @@ def each_way(folder: Path, recipe: Any, *, gpu: bool) -> dict[str, dict[str, flo
         print(f"{name}: {(done.stdout or done.stderr).strip()[-2000:]}", flush=True)
         if done.returncode == 0:
             found[name] = json.loads(done.stdout.splitlines()[-1])
+        elif not way.compiled:
+            raise SystemExit(f"The baseline '{name}' could not be measured.")
     return found
 
 
