@@ -51,8 +51,11 @@ def import_library(name: str) -> Any:
         _import_torchvision()
         found = import_module(name)
     except (ImportError, OSError) as error:
+        # torch makes the folder of its compiler's cache when it is imported.
+        folder = error.filename if isinstance(error, OSError) else None
+        cure = f"Let the worker write to {folder} (TORCHINDUCTOR_CACHE_DIR)." if folder else _EXTRA
         raise BackendError(
-            f"This backend needs {name}, which cannot be imported ({error}). {_EXTRA}"
+            f"This backend needs {name}, which cannot be imported ({error}). {cure}"
         ) from error
     return found
 

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from generation.backends.base import About
+from generation.backends import torch_support
+from generation.backends.base import About, BackendError
 from generation.backends.torch_support import FullBatches, import_library, settle
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
 
@@ -62,6 +63,17 @@ def test_auto_is_the_half_precision_that_a_card_computes_with(torch, monkeypatch
     assert (settled.dtype, settled.repeatable) == (meant, device is CPU)
     for named in ("float32", "float16", "bfloat16"):
         assert settle(ImageRecipe(dtype=named), device).dtype == named
+
+
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch):
+    """torch makes its folder at import, also for recipes that compile nothing."""
+
+    def refused(name):
+        raise PermissionError(13, "Permission denied", "/var/compiled")
+
+    monkeypatch.setattr(torch_support, "import_module", refused)
+    with pytest.raises(BackendError, match=r"Let the worker write to /var/compiled \(TORCHINDUCTOR"):
+        import_library("torch")
 
 
 @pytest.mark.parametrize(
