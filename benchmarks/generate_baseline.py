@@ -45,7 +45,7 @@ WAYS = {
     "max-autotune": Way(fused=True, compiled="max-autotune-no-cudagraphs"),
     "max-autotune, CUDA graphs": Way(fused=True, compiled="max-autotune"),
 }
-"""From the quickest to start to the quickest to run, as a rule. On a GPU, half precision but for the first."""
+"""Each a little slower to start and quicker to run. On a GPU, all but the first are in half precision."""
 _kept: list[Any] = []  # torch forgets the operators that a Library declares when nothing holds it
 
 
