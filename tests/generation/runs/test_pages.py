@@ -76,6 +76,9 @@ def test_a_preview_says_what_float32_costs(page):
     assert "twice the memory" in preview(page, **real, dtype="float32").text
     assert "twice the memory" not in preview(page, **real).text
     assert "twice the memory" not in preview(page, dtype="float32").text  # drawings
+    world.made(world.pictures())
+    written = {"image_set": "drawn", "count": "4", "backend": "blip", "dtype": "float32"}
+    assert "twice the memory" in preview(page, "captions", **written).text
 
 
 def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch):
