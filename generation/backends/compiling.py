@@ -3,7 +3,7 @@
 from typing import Any
 
 from generation.backends import torch_support
-from generation.backends.base import BackendError, ImageRequest, OutOfMemory, TextToImage
+from generation.backends.base import BackendError, ImageRequest, OutOfMemory, TextToImage, is_device_error
 
 TRIAL_STEPS = 2
 """Of the image that is made to try a compiled model. Some schedulers cannot do one step."""
@@ -34,6 +34,8 @@ def compile_and_try(part: Any, trial: TextToImage) -> int:
         except BackendError:
             raise
         except Exception as error:  # torch and Triton raise their own
+            if is_device_error(error):
+                raise
             cause = " ".join(f"{type(error).__name__}: {error}".split())[:600]
             raise BackendError(
                 f"The model cannot be compiled on this machine ({cause}). Install a C++ compiler and "
