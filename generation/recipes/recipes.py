@@ -7,15 +7,21 @@ images. An image's seed depends only on the recipe's seed, the prompt and the im
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
+from generation.recipes import loras
 from generation.recipes.prompts import PromptSet
 
 FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
 VERSION = 1
 _SEED_BITS = 63  # fits a signed 64-bit column and torch's generators
+QUANTISATIONS = ("bitsandbytes_4bit", "bitsandbytes_8bit", "torchao_int8")
+OFFLOADS = ("model", "sequential")
+_WHEN_ABSENT: Mapping[str, Any] = {"variant": "", "lora": (), "quantisation": "", "offload": ""}
+"""Fields that were added later: name -> what a stored recipe without it means. `as_json` leaves a field out
+at that value, so older recipes keep their hash."""
 
 
 class RecipeRefused(ValueError):
@@ -28,7 +34,9 @@ class ImageRecipe:
     `dtype`: float32, float16 or bfloat16. `safety`: "off" does not run the checker, "record" stores its
     verdict with the image, "block" also makes flagged images black. `steps` and `guidance` None: the model's
     own. `compiled`: compile the model first, which takes minutes, is faster on a GPU and changes the last
-    bits.
+    bits. `variant`: of the weights' files, such as fp16. `lora`: each as SOURCE[:FILE][@SCALE] (loras.py).
+    `quantisation`: the weights in fewer bits, by one of QUANTISATIONS. `offload`: what waits in the machine's
+    memory, not on the GPU: the parts that do not compute ("model"), or all layers but one ("sequential").
     """
 
     kind: ClassVar[str] = "images"
@@ -45,6 +53,10 @@ class ImageRecipe:
     compiled: bool = False
     safety: str = "record"
     negative_prompt: str = ""
+    variant: str = ""
+    lora: tuple[str, ...] = ()
+    quantisation: str = ""
+    offload: str = ""
     prompt_sets: tuple[str, ...] = (PromptSet.DETECTION.value,)
     images_per_prompt: int = 5
     seed: int = 0
@@ -63,6 +75,34 @@ class ImageRecipe:
         _require(self.safety in ("off", "record", "block"), "safety", "off, record or block")
         _require(0 <= self.seed < 2**_SEED_BITS, "seed", f"choose 0 to 2^{_SEED_BITS} - 1")
         _require(bool(self.model.strip()), "model", "give a hub id or a local folder")
+        self._check_loading()
+
+    def _check_loading(self) -> None:
+        """Check how the model is loaded."""
+        for text in self.lora:
+            try:
+                loras.parse(text)
+            except ValueError as error:
+                raise RecipeRefused(f"recipe: lora: {error}.") from error
+        for name, known in (("quantisation", QUANTISATIONS), ("offload", OFFLOADS)):
+            cure = f"leave it empty, or choose one of {', '.join(known)}"
+            _require(getattr(self, name) in ("", *known), name, cure)
+        # The weights would be in few bits and all sums in 32.
+        _require(
+            not self.quantisation or self.dtype != "float32",
+            "dtype",
+            "a quantised model computes in half precision: choose bfloat16 or float16",
+        )
+        _require(
+            self.quantisation != "torchao_int8" or self.dtype != "float16",
+            "dtype",
+            "torchao computes in bfloat16 only: choose bfloat16",
+        )
+        _require(
+            not (self.offload and self.compiled),
+            "compiled",
+            "a compiled model stays on the GPU: do not compile, or leave offload empty",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,22 +149,29 @@ _KINDS: dict[str, type[Recipe]] = {
 
 def as_json(recipe: Recipe) -> dict[str, Any]:
     """The recipe as stored in Run.recipe."""
-    stored: dict[str, Any] = json.loads(
-        json.dumps({"kind": recipe.kind, "version": VERSION, **asdict(recipe)})
-    )
+    values = {
+        name: value
+        for name, value in asdict(recipe).items()
+        if name not in _WHEN_ABSENT or value != _WHEN_ABSENT[name]
+    }
+    stored: dict[str, Any] = json.loads(json.dumps({"kind": recipe.kind, "version": VERSION, **values}))
     return stored
 
 
 def from_json(stored: Mapping[str, Any]) -> Recipe:
     """Inverse of `as_json`. Raises RecipeRefused for an unknown kind, version or field."""
-    fields = dict(stored)
-    kind, version = fields.pop("kind", None), fields.pop("version", None)
+    values = dict(stored)
+    kind, version = values.pop("kind", None), values.pop("version", None)
     _require(kind in _KINDS, "kind", f"'{kind}' is none of {', '.join(_KINDS)}")
     _require(version == VERSION, "version", f"{version} was written by another version of the program")
-    if "prompt_sets" in fields:
-        fields["prompt_sets"] = tuple(fields["prompt_sets"])
+    recipe = _KINDS[str(kind)]
+    for each in fields(recipe):
+        if each.name in _WHEN_ABSENT:
+            values.setdefault(each.name, _WHEN_ABSENT[each.name])
+        if isinstance(values.get(each.name), list):
+            values[each.name] = tuple(values[each.name])
     try:
-        return _KINDS[str(kind)](**fields)
+        return recipe(**values)
     except TypeError as error:
         raise RecipeRefused(f"recipe: {error}") from error
 

@@ -103,7 +103,8 @@ class OneRun(Resource):
 
 
 class RunAction(Resource):
-    """Start, pause, resume or cancel a run, or retry its failed jobs. Repeating an action changes nothing."""
+    """Start, pause, resume or cancel a run, retry its failed jobs, or discard a run that has made nothing.
+    Repeating an action changes nothing."""
 
     @operation(
         operation_id="runs_act",
@@ -111,6 +112,7 @@ class RunAction(Resource):
         request=None,
         responses={
             200: OneRunSerializer,
+            204: OpenApiResponse(description="The run is discarded: it is gone."),
             409: OpenApiResponse(description="Not possible in the run's state."),
         },
     )
@@ -120,6 +122,8 @@ class RunAction(Resource):
             raise Http404
         with refusals(runs.RunRefused):
             runs.ACTIONS[action](run=run, by=request.user)
+        if action == "discard":
+            return Response(status=204)
         run.refresh_from_db()
         tasks.enqueue(run)
         return Response(_run_detail(run))
@@ -127,7 +131,7 @@ class RunAction(Resource):
 
 def _run_detail(run: Run) -> Any:
     progress = queries.progress(run)
-    actions = runs.available_actions(run.state, failed=progress.failed)
+    actions = runs.available_actions(run.state, done=progress.done, failed=progress.failed)
     return OneRunSerializer({"run": run, "progress": progress, "actions": actions}).data
 
 

@@ -22,6 +22,7 @@ from generation.plans.queries.identity_groups import groups_by_name, groups_of
 from generation.plans.services import Plan
 from generation.recipes.recipes import (
     FAKE,
+    QUANTISATIONS,
     CaptionRecipe,
     EmbeddingRecipe,
     ImageRecipe,
@@ -98,6 +99,11 @@ _SAFETY = [
     ("block", _("also make flagged images black")),
     ("off", _("do not run the safety checker")),
 ]
+_OFFLOADING = [
+    ("", _("none: the whole model is on the GPU")),
+    ("model", _("model: parts that do not compute wait in the machine’s memory")),
+    ("sequential", _("sequential: all layers but one wait there; very slow")),
+]
 
 
 def _text(label: Any, most: int, help_text: Any = "") -> forms.CharField:
@@ -114,7 +120,7 @@ class ImagesForm(RunForm):
     RECIPE = ImageRecipe
     title = _("Generate images")
     MAIN_FIELDS = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
-    DEFAULTS = {"prompts": "detection", "images_per_prompt": None, "seed": None}
+    DEFAULTS = {"prompts": "detection", "images_per_prompt": None, "seed": None, "lora": ""}
 
     study = forms.ChoiceField(label=_("Study"), required=False)
     groups = forms.CharField(
@@ -157,6 +163,21 @@ class ImagesForm(RunForm):
     )
     safety = forms.ChoiceField(label=_("Safety checker"), choices=_SAFETY)
     negative_prompt = _text(_("Negative prompt"), 500)
+    variant = _text(_("Variant of the weights"), 40, _("For example fp16, if the model has such files."))
+    lora = forms.CharField(
+        label=_("LoRAs"),
+        required=False,
+        max_length=3000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("One per line: a hub id, or a folder or file on the workers; then :FILE and @SCALE."),
+    )
+    quantisation = forms.ChoiceField(
+        label=_("Quantised weights"),
+        choices=[("", _("– no –")), *((name, name) for name in QUANTISATIONS)],
+        required=False,
+        help_text=_("Needs less of the GPU’s memory. The images differ a little."),
+    )
+    offload = forms.ChoiceField(label=_("Offloading"), choices=_OFFLOADING, required=False)
 
     def add_fields(self) -> None:
         led = policies.studies_led_by(self.user).order_by("title")
@@ -166,6 +187,9 @@ class ImagesForm(RunForm):
             "study",
             [("", gettext("– none –")), *((name, each.title) for name, each in self._studies.items())],
         )
+
+    def clean_lora(self) -> tuple[str, ...]:
+        return tuple(line.strip() for line in self.cleaned_data["lora"].splitlines() if line.strip())
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -259,6 +283,7 @@ def initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
     if isinstance(recipe, ImageRecipe):
         by_sets = {frozenset(one[1]): key for key, one in PROMPT_CHOICES.items()}
         data["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
+        data["lora"] = "\n".join(recipe.lora)
     if isinstance(recipe, CaptionRecipe):
         data["options"] = "\n".join(
             f"{key}={value if isinstance(value, str) else json.dumps(value)}"

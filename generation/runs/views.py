@@ -34,7 +34,9 @@ MESSAGES: dict[str, Promise] = {
     "resume": _("The run continues."),
     "cancel": _("The run is cancelled. Its results are kept."),
     "retry": _("Failed jobs are tried again."),
+    "discard": _("The run is discarded. Here are its settings: change them, and plan it again."),
 }
+_DISCARDED = "discarded_run"  # in the session: initial form data
 LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
 
 
@@ -58,6 +60,7 @@ def new_run(request: LoggedIn, kind: str) -> HttpResponse:
             context["changed"] = True
         if preview is not None:
             context["preview"] = preview
+            context["recipe"] = recipe_rows(recipes.as_json(preview.plan.recipe))
             context["time"] = duration(preview.estimate.seconds)
             pictures = preview.pictures.items()
             context["pictures"] = [(gettext(name.replace("_", " ")), number) for name, number in pictures]
@@ -88,18 +91,29 @@ def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
 
 
 def _initial(request: LoggedIn, kind: str) -> dict[str, Any]:
-    """Initial form data from the link: `like` another run, for this `set` or `study`."""
-    initial: dict[str, Any] = {}
+    """Initial form data: of the run that was just discarded, else from the link: `like` another run, for this
+    `set` or `study`."""
+    initial: dict[str, Any] = request.session.pop(_DISCARDED, {}).get(kind, {})
     like = request.GET.get("like", "")
     run = None
     if like.isascii() and like.isdigit() and len(like) < 19:
         run = Run.objects.select_related("image_set").filter(pk=int(like), kind=kind).first()
     if run is not None:
-        initial = {**initial_from_recipe(recipes.from_json(run.recipe)), "image_set": run.image_set.name}
+        initial = _settings(run)
     for name, field in (("set", "image_set"), ("study", "study")):
         if name in request.GET:
             initial[field] = request.GET[name]
     return initial
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """What a run was planned with, as initial form data."""
+    try:
+        recipe = recipes.from_json(run.recipe)
+    except recipes.RecipeRefused:  # of another version of the program
+        return {}
+    groups = "\n".join(queries.group_names(run))
+    return {**initial_from_recipe(recipe), "image_set": run.image_set.name, "groups": groups}
 
 
 @image_makers_only
@@ -115,7 +129,7 @@ def run_list(request: LoggedIn) -> HttpResponse:
 def run(request: LoggedIn, pk: int) -> HttpResponse:
     found = get_object_or_404(queries.all_runs(), pk=pk)
     progress = queries.progress(found)
-    actions = runs.available_actions(progress.state, failed=progress.failed)
+    actions = runs.available_actions(progress.state, done=progress.done, failed=progress.failed)
     return render(
         request,
         "generation/runs/run.html",
@@ -130,6 +144,8 @@ def run(request: LoggedIn, pk: int) -> HttpResponse:
             "actions": [(name, LABELS[name]) for name in actions if name in LABELS],
             "may_retry": "retry" in actions,
             "may_cancel": "cancel" in actions,
+            "may_discard": "discard" in actions,
+            "resumed": queries.resumed_message(found),
             "here": "run",
         },
     )
@@ -154,15 +170,23 @@ def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
 def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
     if action not in runs.ACTIONS:
         raise Http404
-    found = get_object_or_404(Run, pk=pk)
+    found = get_object_or_404(queries.all_runs(), pk=pk)
+    settings = _settings(found) if action == "discard" else {}
     try:
         changed = runs.ACTIONS[action](run=found, by=request.user)
     except runs.RunRefused as refused:
         messages.warning(request, str(refused))
+        return redirect("run", pk=pk)
+    if action == "discard":
+        request.session[_DISCARDED] = {found.kind: settings}
+        messages.success(request, str(MESSAGES[action]))
+        return redirect("new_run", found.kind)
+    found.refresh_from_db()
+    if found.state == RunState.RUNNING:
+        tasks.enqueue(found)
+    if action == "resume" and (warning := queries.resumed_message(found)):
+        messages.warning(request, warning)
     else:
-        found.refresh_from_db()
-        if found.state == RunState.RUNNING:
-            tasks.enqueue(found)
         messages.success(request, str(MESSAGES[action]) if changed else gettext("Nothing to change."))
     return redirect("run", pk=pk)
 

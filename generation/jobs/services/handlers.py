@@ -21,7 +21,7 @@ from generation.backends.base import About, GeneratedImage, ImageRequest, Scored
 from generation.core import vectors
 from generation.jobs import png
 from generation.jobs.services.claims import Claim
-from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunKind
+from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunKind, RunState
 from generation.recipes.recipes import Recipe
 
 _DECODED_BYTES = 2**30  # for the images of one claim; two claims are in memory at a time
@@ -93,6 +93,9 @@ class JobHandler:
                     finished_at=now,
                     **self.job_values,
                 )
+        if mine and self._run.error:  # it was resumed after this error, which is mended now
+            Run.objects.filter(pk=self._run.pk, state=RunState.RUNNING).update(error="")
+            self._run.error = ""
         return len(mine)
 
 

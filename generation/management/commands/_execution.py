@@ -103,6 +103,8 @@ def finish_run(command: BaseCommand, run: Run, *, now: bool, later: bool) -> Non
                 _work(run)
         else:
             watch(run)
+    except Run.DoesNotExist as error:
+        raise CommandError(f"Run {run.pk} was discarded meanwhile.") from error
     except KeyboardInterrupt as error:
         run_progress = progress(run)
         raise CommandError(
@@ -122,10 +124,15 @@ def watch(run: Run) -> None:
 def report_result(command: BaseCommand, run: Run) -> None:
     """Report how the run ended. Raises CommandError if jobs failed or an error paused it."""
     run_progress = progress(run)
-    if run_progress.error:
+    if run_progress.error and run_progress.state == RunState.PAUSED:
+        other = (
+            "Other settings go into another image set."
+            if run_progress.done
+            else f"For other settings: manage.py runs discard {run.pk}, and plan again."
+        )
         raise CommandError(
             f"Run {run.pk} was paused at {run_progress.done:,} of {run_progress.total:,}: "
-            f"{run_progress.error} Then: manage.py runs resume {run.pk}"
+            f"{run_progress.error} Then: manage.py runs resume {run.pk}. {other}"
         )
     if run_progress.failed:
         errors = "; ".join(f"{each.jobs} ({each.example}): {each.error}" for each in run_progress.errors)

@@ -14,7 +14,10 @@ from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, Ima
 _SAMPLED_JOBS = 300
 _SAMPLED_FILES = 20
 _SIMILAR = {
-    "images": ("backend", "model", "steps", "width", "height", "dtype", "compiled"),
+    "images": (
+        *("backend", "model", "steps", "width", "height"),
+        *("dtype", "compiled", "quantisation", "offload"),
+    ),
     "captions": ("backend", "model", "count", "dtype"),
     "embeddings": ("backend", "model", "dtype"),
 }
@@ -81,7 +84,11 @@ def estimate(recipe: Recipe, *, jobs: int) -> Estimate:
 def _similar_runs(recipe: Recipe) -> list[int]:
     """Ids of runs whose jobs take equally long."""
     stored = as_json(recipe)
-    fields: dict[str, Any] = {f"recipe__{name}": stored[name] for name in _SIMILAR[recipe.kind]}
+    # A recipe does not store a field that it leaves at what its absence means.
+    fields: dict[str, Any] = {
+        f"recipe__{name}" if name in stored else f"recipe__{name}__isnull": stored.get(name, True)
+        for name in _SIMILAR[recipe.kind]
+    }
     runs = Run.objects.filter(kind=recipe.kind, **fields)
     return list(runs.values_list("pk", flat=True))
 
