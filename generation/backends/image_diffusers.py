@@ -105,7 +105,7 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     if getattr(pipeline, "safety_checker", None) is not None:
         pipeline.safety_checker = None  # called by _verdicts instead
     with torch_support.must_fit(f"'{recipe.model}' in {recipe.dtype}", torch_device):
-        _place(pipeline, torch_device, checker, offload=recipe.offload)
+        _place(pipeline, torch_device, checker, recipe.offload)
     denoiser = _denoiser(pipeline)
     if recipe.compiled and denoiser is not None:
         denoiser.compile(dynamic=False)
@@ -117,7 +117,7 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     return Pipeline(pipeline, recipe, about=about, checker=checker, batch=batch)
 
 
-def _place(pipeline: Any, device: Any, checker: Any, *, offload: str = "") -> None:
+def _place(pipeline: Any, device: Any, checker: Any, offload: str = "") -> None:
     pipeline.set_progress_bar_config(disable=True)
     if offload:
         pipeline_options.offload(pipeline, offload, device)

@@ -41,7 +41,8 @@ def check_device(recipe: ImageRecipe, device: torch.device) -> None:
 
 def libraries(recipe: ImageRecipe) -> list[str]:
     """The packages that the options use, for the history."""
-    return ["peft"] * bool(recipe.lora) + [_PACKAGES[recipe.quantisation]] * bool(recipe.quantisation)
+    package = _PACKAGES.get(recipe.quantisation)
+    return ["peft"] * bool(recipe.lora) + ([package] if package else [])
 
 
 def quantisation(recipe: ImageRecipe, parts: Mapping[str, tuple[str, str]]) -> Any:

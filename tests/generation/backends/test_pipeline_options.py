@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from importlib import metadata
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -55,11 +56,11 @@ class TestLora:
         assert f"The LoRA '{lora}' cannot be loaded" in why
         assert "trained for this model" in why
 
-    def test_without_its_library_the_cure_is_named(self, tiny_models, lora, monkeypatch):
+    def test_without_its_library_the_cure_is_named(self, tiny_models, monkeypatch):
         monkeypatch.setitem(sys.modules, "peft", None)
-        why = refusal(tiny_models.stable_diffusion, lora=(f"{lora}",))
-        assert "needs peft" in why
-        assert "pip install '.[models]'" in why
+        pipeline = SimpleNamespace(load_lora_weights=None)
+        with pytest.raises(BackendError, match=r"needs peft.*pip install '\.\[models\]'"):
+            pipeline_options.add_loras(pipeline, recipe("m", lora=("a/b",)))
 
     def test_a_pipeline_that_takes_none_says_so(self):
         with pytest.raises(BackendError, match="SimpleNamespace takes no LoRA"):
@@ -88,6 +89,10 @@ class TestQuantisation:
     @pytest.mark.parametrize("how", ["bitsandbytes_4bit", "bitsandbytes_8bit"])
     def test_diffusers_is_asked_to_quantise_the_large_parts(self, tiny_models, monkeypatch, how):
         monkeypatch.setitem(sys.modules, "bitsandbytes", ModuleType("bitsandbytes"))
+        version = metadata.version
+        monkeypatch.setattr(
+            metadata, "version", lambda name: "0.50" if name == "bitsandbytes" else version(name)
+        )
         asked = []
         monkeypatch.setattr(
             image_diffusers, "_text_to_image", lambda *_, **options: asked.append(options) or 1 / 0
@@ -145,10 +150,18 @@ class TestOffload:
             vae=pipeline.vae,
             **{call: lambda *, device: calls.append(device)},
         )
-        image_diffusers._place(offloaded, GPU, None, offload=how)
+        image_diffusers._place(offloaded, GPU, None, how)
         assert calls == [GPU]
         torch = import_library("torch")
         assert pipeline.unet.conv_in.weight.is_contiguous(memory_format=torch.contiguous_format)
+
+    def test_an_offloaded_pipeline_makes_the_same_picture(self, tiny_models, monkeypatch):
+        """The hooks of "model" work on a CPU too, without gain; those of "sequential" do not."""
+        plain = pngs(loaded(tiny_models.flagging_all, safety="record"), WANTED[:2])
+        monkeypatch.setattr(pipeline_options, "check_device", lambda *_: None)
+        model = loaded(tiny_models.flagging_all, safety="record", offload="model")
+        assert model._pipeline._all_hooks
+        assert pngs(model, WANTED[:2]) == plain
 
     def test_the_checker_gets_its_input_where_it_is(self, tiny_models):
         """The parts of an offloaded pipeline are elsewhere."""
