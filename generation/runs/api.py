@@ -24,6 +24,7 @@ from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.runs import queries
 from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS
 from generation.runs.serializers import (
     BODIES,
@@ -70,7 +71,7 @@ class Runs(Resource):
         plan = self._plan(request)
         preview = plans.preview(plan)
         if not dry_run:
-            with refusals(runs.RunRefused, StudyRefused, PlanRefused):
+            with refusals(RunRefused, StudyRefused, PlanRefused):
                 preview = replace(preview, run=runs.ensure(plan=plan, by=request.user).run)
         return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
 
@@ -120,7 +121,7 @@ class RunAction(Resource):
         run = get_object_or_404(_visible_runs(request), pk=number)
         if action not in runs.ACTIONS:
             raise Http404
-        with refusals(runs.RunRefused):
+        with refusals(RunRefused):
             runs.ACTIONS[action](run=run, by=request.user)
         if action == "discard":
             return Response(status=204)

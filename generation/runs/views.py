@@ -25,6 +25,7 @@ from generation.recipes import recipes
 from generation.recipes.display import recipe_rows
 from generation.runs import queries
 from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS, RunForm, initial_from_recipe
 
 RUNS_PER_PAGE = 30
@@ -77,7 +78,7 @@ def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
         run = ensured.run
         if run.state == RunState.PLANNED:
             runs.start(run=run, by=request.user)
-    except (runs.RunRefused, StudyRefused, PlanRefused) as refused:
+    except (RunRefused, StudyRefused, PlanRefused) as refused:
         form.add_error(None, str(refused))
         return None
     run.refresh_from_db()
@@ -174,7 +175,7 @@ def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
     settings = _settings(found) if action == "discard" else {}
     try:
         changed = runs.ACTIONS[action](run=found, by=request.user)
-    except runs.RunRefused as refused:
+    except RunRefused as refused:
         messages.warning(request, str(refused))
         return redirect("run", pk=pk)
     if action == "discard":

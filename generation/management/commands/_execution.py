@@ -27,6 +27,7 @@ from generation.plans.queries import image_sets
 from generation.plans.services import Plan
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 from generation.runs.queries import Progress, progress
 
 _POLL_SECONDS = 1.0
@@ -67,7 +68,7 @@ def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> N
     run = ensured.run
     try:
         started = runs.start(run=run, by=None)
-    except runs.RunRefused as error:
+    except RunRefused as error:
         raise CommandError(f"{error}{cure(run)}") from error
     if not started and run.state == RunState.DONE:
         command.stdout.write(f"Nothing to do: run {run.pk} has already made everything.")

@@ -13,6 +13,7 @@ from generation.management.commands._targets import cure, get_run
 from generation.models import Run, RunKind, RunState
 from generation.runs import queries
 from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 
 _HELP = {
     "start": "start a planned run",
@@ -53,7 +54,7 @@ class Command(BaseCommand):
             return
         try:
             changed = runs.ACTIONS[verb or ""](run=run, by=None)
-        except runs.RunRefused as error:
+        except RunRefused as error:
             run.refresh_from_db()
             raise CommandError(f"{error}{cure(run) if verb != 'discard' else ''}") from error
         if verb == "discard":

@@ -15,7 +15,7 @@ from generation.models import Caption, Job, JobState, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.runs import services as runs
-from generation.runs.services import RunRefused
+from generation.runs.errors import RunRefused
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 from tests.generation.plans import world

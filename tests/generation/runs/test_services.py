@@ -15,7 +15,7 @@ from generation.plans.errors import PlanRefused
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, picture_seed
 from generation.runs import queries
 from generation.runs import services as runs
-from generation.runs.services import RunRefused
+from generation.runs.errors import RunRefused
 from tests import factories
 from tests.generation.plans import world
 
