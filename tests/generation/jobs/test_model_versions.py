@@ -64,14 +64,14 @@ def test_a_lora_whose_file_changed_pauses_the_run(monkeypatch):
     )
 
 
-def test_a_run_with_another_lora_that_made_nothing_in_the_set_does_not_count(monkeypatch):
-    first = run_of_pictures(1, recipe=replace(RECIPE, lora=("a/b",)))
-    loads(monkeypatch, moody(libraries={"lora a/b": "files-1"}))
-    model_versions.record(first, moody(libraries={"lora a/b": "files-1"}).about)
-    run = run_of_pictures(1)
+def test_a_run_with_other_loras_that_made_nothing_in_the_set_does_not_count():
+    first = run_of_pictures(1)
+    model_versions.record(first, moody(libraries={}).about)
+    run = run_of_pictures(1, recipe=replace(RECIPE, lora=("a/b",)))
     Run.objects.filter(pk=run.pk).update(image_set=first.image_set_id)
     run.refresh_from_db()
-    model_versions.record(run, moody(libraries={}).about)
+    model_versions.record(run, moody(libraries={"lora a/b": "files-1"}).about)
+    assert len(run.made_with) == 1
 
 
 def test_what_memory_taught_is_another_way(model):
