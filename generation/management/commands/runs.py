@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from generation.core.durations import duration
-from generation.management.commands._execution import add_worker_options, finish_run, watch
+from generation.management.commands._execution import add_worker_options, finish_run, report_result, watch
 from generation.management.commands._targets import cure, get_run
 from generation.models import Run, RunKind, RunState
 from generation.runs import queries
@@ -51,6 +51,8 @@ class Command(BaseCommand):
             if options["watch"]:
                 watch(run)
             self._show(run)
+            if options["watch"]:
+                report_result(self, run)
             return
         try:
             changed = runs.ACTIONS[verb or ""](run=run, by=None)
