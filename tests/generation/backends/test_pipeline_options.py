@@ -1,6 +1,8 @@
 """LoRAs, variants, quantised weights and offloading: what can be tested without a GPU."""
 
+import importlib
 import importlib.util
+import shutil
 import sys
 from importlib import metadata
 from types import ModuleType, SimpleNamespace
@@ -10,7 +12,6 @@ import pytest
 from generation.backends import image_diffusers, pipeline_options
 from generation.backends.base import BackendError
 from generation.backends.torch_support import import_library
-from tests.generation.backends import tiny
 from tests.generation.backends.test_image_diffusers import WANTED, loaded, recipe, refusal
 from tests.generation.backends.test_images import pngs
 
@@ -18,17 +19,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub|peft|torchao)"),
 ]
 GPU = SimpleNamespace(type="cuda")
-
-
-@pytest.fixture(scope="module")
-def lora(tiny_models, tmp_path_factory):
-    """A folder with two LoRAs of the tiny Stable Diffusion."""
-    if importlib.util.find_spec("peft") is None:
-        pytest.skip("NO PEFT: no LoRA was tested. Cure: pip install '.[models]'")
-    folder = tmp_path_factory.mktemp("loras")
-    tiny.lora(tiny_models.stable_diffusion, folder / "pytorch_lora_weights.safetensors")
-    tiny.lora(tiny_models.stable_diffusion, folder / "other.safetensors", seed=1)
-    return folder
 
 
 class TestLora:
@@ -50,6 +40,24 @@ class TestLora:
         assert len(set(files)) == 2
         assert all(file.startswith("files-") for file in files)
         assert libraries["peft"]
+
+    def test_one_on_the_hub_comes_from_the_cache_or_the_cure_is_named(
+        self, tiny_models, lora, tmp_path, monkeypatch
+    ):
+        constants = importlib.import_module("huggingface_hub.constants")
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+        commit = "0123456789abcdef0123456789abcdef01234567"
+        cached = tmp_path / "models--someone--style"
+        shutil.copytree(lora, cached / "snapshots" / commit)
+        (cached / "refs").mkdir()
+        (cached / "refs" / "main").write_text(commit)
+        model = tiny_models.stable_diffusion
+        from_hub = loaded(model, lora=("someone/style:other.safetensors",))
+        local = loaded(model, lora=(f"{lora}:other.safetensors",))
+        assert pngs(from_hub, WANTED[:1]) == pngs(local, WANTED[:1])
+        why = refusal(model, lora=("someone/other",))
+        assert "hf download someone/other pytorch_lora_weights.safetensors" in why
 
     def test_one_for_another_model_is_refused(self, tiny_models, lora):
         why = refusal(tiny_models.stable_diffusion_3, lora=(f"{lora}",))
