@@ -47,11 +47,11 @@ def check(recipe: ImageRecipe) -> None:
 
     A machine without diffusers may plan for workers that have it and the model's folder.
     """
-    names = _scheduler_names()
-    if recipe.scheduler and names and recipe.scheduler not in names - _WITHOUT_SEED:
+    names = _scheduler_names() - _WITHOUT_SEED if recipe.scheduler else set()
+    if names and recipe.scheduler not in names:
         raise BackendError(
             f"diffusers has no scheduler '{recipe.scheduler}' that can repeat an image. Choose one of: "
-            f"{', '.join(sorted(names - _WITHOUT_SEED))}; or leave it empty for the model's own."
+            f"{', '.join(sorted(names))}; or leave it empty for the model's own."
         )
     try:
         folder = _local_folder(recipe) or _cached_folder(recipe)
