@@ -29,6 +29,11 @@ USER 10001
 STOPSIGNAL SIGTERM
 
 FROM base AS gpu
+USER 0
+# torch compiles models with it (recipes with `compiled`); Python's headers are in the image that this one starts from.
+# hadolint ignore=DL3008
+RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
+USER 10001
 COPY --from=build-gpu /venv /venv
 CMD ["celery", "-A", "visage_app", "worker", "-Q", "gpu", "-P", "solo", "--loglevel", "WARNING"]
 

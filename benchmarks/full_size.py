@@ -11,7 +11,8 @@ from tests.generation.backends import tiny
 
 
 def stable_diffusion_14(folder: Path) -> Path:
-    """Stable Diffusion 1.4 without its safety checker: 860 million parameters in the UNet."""
+    """Stable Diffusion 1.4: 860 million parameters in the UNet, 304 million in the safety checker, which
+    flags nothing."""
     diffusers, transformers = import_library("diffusers"), import_library("transformers")
     import_library("torch").manual_seed(0)
     blocks: dict[str, Any] = {
@@ -29,6 +30,13 @@ def stable_diffusion_14(folder: Path) -> Path:
         eos_token_id=513,
         pad_token_id=513,
     )
+    vision = {
+        "hidden_size": 1024,
+        "intermediate_size": 4096,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "patch_size": 14,
+    }
     pipeline = diffusers.StableDiffusionPipeline(
         vae=diffusers.AutoencoderKL(layers_per_block=2, latent_channels=4, sample_size=512, **blocks),
         text_encoder=transformers.CLIPTextModel(text),
@@ -41,9 +49,8 @@ def stable_diffusion_14(folder: Path) -> Path:
             skip_prk_steps=True,
             steps_offset=1,
         ),
-        safety_checker=None,
-        feature_extractor=None,
-        requires_safety_checker=False,
+        safety_checker=tiny.safety_checker(vision, projection_dim=768, flags_all=False),
+        feature_extractor=transformers.CLIPImageProcessor(),
     )
     pipeline.save_pretrained(folder)
     return folder

@@ -10,12 +10,11 @@ of each ratio: other work on the machine counts little, but waiting does not cou
 
 The worker is generation/jobs/services/work.py on a temporary SQLite database: claim, read and decode or
 generate, encode as PNG, hash, store, complete. It is warm: an earlier run loaded and compiled the model. It
-is compared, for images, with diffusers' documented loop of one prompt at a time (single precision, saved as
-PNG), and with the best batch of a process that stores nothing (half precision on a GPU, channels last,
-compiled); for the others, with the model alone at its best batch, on inputs that are on the device. On a GPU
-it also reports how busy the GPU was, and the hours for ViSAGe's images, with --price (per hour of the
-machine, in any currency) also their cost. Prints the figures and writes them to benchmarks/results/ under the
-device's name.
+is compared, for images, with the best single process that runs the same pipeline without this program
+(generate_baseline.py), with the same safety checker; for the others, with the model alone at its best batch,
+on inputs that are on the device. On a GPU it also reports how busy the GPU was, and the hours for ViSAGe's
+images, with --price (per hour of the machine, in any currency) also their cost. Prints the figures and writes
+them to benchmarks/results/ under the device's name.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PROMPT = "a photo of a Mexican person"
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.device import (  # noqa: E402
@@ -44,48 +43,43 @@ from benchmarks.device import (  # noqa: E402
     rate,
     rounded,
 )
+from benchmarks.generate_baseline import PROMPT, each_way  # noqa: E402
 
 VISAGE = {"detection": 2_025, "pull": 89_055}
 """Numbers of images, as in docs/generation.md."""
 
 
 def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
-    """The worker compared with diffusers' plain loop and with the best batch of one process."""
+    """The worker compared with processes that run the same pipeline without it."""
     from benchmarks import full_size
     from generation.jobs.services.loaded_model import load, run_on_device
     from generation.recipes.recipes import ImageRecipe
     from tests.generation.backends import tiny
     from tests.generation.jobs.world import run_of_pictures
 
-    folder = full_size.stable_diffusion_14(root / "sd14") if gpu else tiny.stable_diffusion(root / "tiny")
-    recipe = ImageRecipe(
-        model=str(folder),
-        steps=50 if gpu else 4,
-        width=512 if gpu else 64,
-        height=512 if gpu else 64,
-        dtype="float16" if gpu else "float32",
-        compiled=gpu,
-        safety="off",
-    )
+    if gpu:
+        folder = full_size.stable_diffusion_14(root / "sd14")
+        recipe = ImageRecipe(model=str(folder), compiled=True)
+    else:
+        folder = tiny.stable_diffusion(root / "tiny", safety="flags none")
+        recipe = ImageRecipe(model=str(folder), steps=4, width=64, height=64)
     found: dict[str, Any] = {
-        "recipe": f"{recipe.width}x{recipe.height}, {recipe.steps} steps, {recipe.dtype}"
+        "recipe": f"{recipe.width}x{recipe.height}, {recipe.steps} steps, safety checker: {recipe.safety}",
+        "without the program, by batch": each_way(folder, recipe, gpu=gpu),
     }
-    model = run_on_device(load, recipe).result()
-    batch = model.batch
-    number = max(number // batch, 2) * batch
-    finish(run_of_pictures(batch, recipe=recipe))
-    run = run_of_pictures(number, recipe=recipe)
-    with busy() as percent:
-        found["worker"] = finish(run)
-    found["gpu_busy_percent"] = percent_busy(percent)
-    found["batch"] = batch
-    found["same_bytes_alone"] = same_alone(model, recipe, batch)
-    found["plain loop"] = plain_loop(folder, recipe, max(2, min(number, 8)), root)
-    tried = [size for size in (4, 8, 16, 32, 64) if size <= 2 * batch] if gpu else [batch]
-    found["best alone, by batch"] = best_by_batch(tried, lambda size: best_alone(folder, recipe, size, gpu))
-    best = max(found["best alone, by batch"].values())
-    found["worker / plain loop"] = found["worker"] / found["plain loop"]
-    found["worker / best alone"] = found["worker"] / best
+    for name, one in {"worker": recipe, "worker, repeatable": replace(recipe, repeatable=True)}.items():
+        model: Any = run_on_device(load, one).result()
+        finish(run_of_pictures(model.batch, recipe=one))
+        run = run_of_pictures(max(number // model.batch, 2) * model.batch, recipe=one)
+        with busy() as percent:
+            found[name] = finish(run)
+        found[f"{name}: device"] = model.about.device
+        found[f"{name}: gpu_busy_percent"] = percent_busy(percent)
+    found["same_bytes_alone"] = same_alone(model, model.batch)
+    rates = {way: max(by_batch.values()) for way, by_batch in found["without the program, by batch"].items()}
+    found["best without the program"] = max(rates, key=lambda way: rates[way])
+    found["worker / best without the program"] = found["worker"] / max(rates.values())
+    found["worker / documented loop"] = found["worker"] / rates["documented loop"]
     return found
 
 
@@ -102,7 +96,7 @@ def finish(run: Any) -> float:
     return done / taken
 
 
-def same_alone(model: Any, recipe: Any, batch: int) -> str:
+def same_alone(model: Any, batch: int) -> str:
     """How many images of two full batches have the same bytes when generated alone."""
     from generation.backends.base import ImageRequest
 
@@ -111,44 +105,6 @@ def same_alone(model: Any, recipe: Any, batch: int) -> str:
     sample = range(0, 2 * batch, max(1, batch // 4))
     same = sum(model.generate([requests[i]])[0].pixels.tobytes() == together[i] for i in sample)
     return f"{same} of {len(sample)}"
-
-
-def plain_loop(folder: Path, recipe: Any, number: int, root: Path) -> float:
-    import diffusers
-    import torch
-
-    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(folder)
-    pipeline.to("cuda" if torch.cuda.is_available() else "cpu").set_progress_bar_config(disable=True)
-
-    def loop() -> None:
-        for seed in range(number):
-            generator = torch.Generator("cpu").manual_seed(seed)
-            told = {"num_inference_steps": recipe.steps, "width": recipe.width, "height": recipe.height}
-            pipeline(PROMPT, generator=generator, **told).images[0].save(root / f"{seed}.png")
-
-    loop()
-    return rate(number, loop)
-
-
-def best_alone(folder: Path, recipe: Any, batch: int, gpu: bool) -> float:
-    import diffusers
-    import torch
-
-    dtype = torch.float16 if gpu else torch.float32
-    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(folder, dtype=dtype)
-    pipeline.to("cuda" if gpu else "cpu").set_progress_bar_config(disable=True)
-    if gpu:
-        pipeline.unet.to(memory_format=torch.channels_last)
-        pipeline.vae.to(memory_format=torch.channels_last)
-        pipeline.unet.compile(dynamic=False)
-
-    def once() -> None:
-        seeds = [torch.Generator("cpu").manual_seed(seed) for seed in range(batch)]
-        told = {"num_inference_steps": recipe.steps, "width": recipe.width, "height": recipe.height}
-        pipeline([PROMPT] * batch, generator=seeds, **told)
-
-    once()
-    return rate(batch, once)
 
 
 def stored_images(number: int, name: str) -> list[Any]:
@@ -198,13 +154,13 @@ def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in ("ViT-B-32", "ViT-L-14") if gpu else ("ViT-B-32",):
         folder = full_size.open_clip_model(root / name, name)
-        recipe = EmbeddingRecipe(model=f"local-dir:{folder}", dtype="float16" if gpu else "float32")
+        recipe = EmbeddingRecipe(model=f"local-dir:{folder}")
         worker = over_images(recipe, number, name)
         model: Any = run_on_device(load, recipe).result()
         sizes = (64, 128, 256, 512, 1024) if gpu else (1, 8, 32, 64)
-        alone = best_by_batch(sizes, partial(forward, model._model, gpu))
+        alone = best_by_batch(sizes, partial(forward, model._model))
         found[name] = {
-            "dtype": recipe.dtype,
+            "device": model.about.device,
             **worker,
             "forward alone, by batch": alone,
             "worker / forward": worker["worker"] / max(alone.values()),
@@ -212,12 +168,12 @@ def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     return found
 
 
-def forward(model: Any, gpu: bool, size: int) -> float:
+def forward(model: Any, size: int) -> float:
     """Images per second of the forward pass, from pixels that are on the device."""
     import torch
 
-    dtype, device = (torch.float16, "cuda") if gpu else (torch.float32, "cpu")
-    pixels = torch.randn(size, 3, 224, 224, dtype=dtype, device=device)
+    weights = model.visual.conv1.weight
+    pixels = torch.randn(size, 3, 224, 224, dtype=weights.dtype, device=weights.device)
     with torch.inference_mode():
         model.encode_image(pixels)
         return rate(size, lambda: model.encode_image(pixels))
@@ -233,14 +189,14 @@ def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     from tests.generation.backends import tiny_captions
 
     folder = full_size.blip(root / "blip") if gpu else tiny_captions.blip(root / "blip")
-    recipe = CaptionRecipe(backend="blip", model=str(folder), count=10, dtype="float16" if gpu else "float32")
+    recipe = CaptionRecipe(backend="blip", model=str(folder), count=10)
     worker = over_images(recipe, number, "captions")
     model: Any = run_on_device(load, recipe).result()
     images = [PillowImage.effect_noise((512, 512), 40 + i).convert("RGB") for i in range(model.batch)]
     alone = rate(len(images), lambda: model.caption(images, count=recipe.count, seed=0))
     return {
         "count": 10,
-        "dtype": recipe.dtype,
+        "device": model.about.device,
         **worker,
         "alone": alone,
         "worker / alone": worker["worker"] / alone,

@@ -71,7 +71,7 @@ FROM scratch AS debian
 ADD root.tar /
 
 FROM debian AS python
-RUN apt-get install --yes --no-install-recommends python3-venv python-is-python3 && apt-get clean
+RUN apt-get install --yes --no-install-recommends python3-venv python3-dev python-is-python3 && apt-get clean
 RUN python --version | grep -F 'Python ${python_version%%-*}.'
 CMD ["python3"]
 

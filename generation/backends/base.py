@@ -63,8 +63,9 @@ class TextToImage(Protocol):
     batch: int
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """One image per request, in order. An image does not depend on the other requests (with the same
-        dtype, device, libraries and `batch`). Raises OutOfMemory, BackendError."""
+        """One image per request, in order. With a repeatable recipe and on a CPU, its bytes do not depend on
+        the other requests (with the same dtype, device, libraries and `batch`); else its last bits may.
+        Raises OutOfMemory, BackendError."""
 
 
 class Captioner(Protocol):
@@ -72,8 +73,8 @@ class Captioner(Protocol):
     batch: int
 
     def caption(self, images: Sequence[Image], *, count: int, seed: int) -> list[list[ScoredCaption]]:
-        """For each image 1 to `count` different captions, best first. They do not depend on the other images
-        of the batch. Raises OutOfMemory, BackendError."""
+        """For each image 1 to `count` different captions, best first. With a repeatable recipe and on a CPU
+        they do not depend on the other images. Raises OutOfMemory, BackendError."""
 
 
 class Encoder(Protocol):

@@ -77,6 +77,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     options = check(recipe)
     transformers = torch_support.import_library("transformers")
     torch_device = torch_support.choose_device(device)
+    recipe = torch_support.settle(recipe, torch_device)
     name = recipe.model or _MODEL
     model, processor, revision = weights.load_transformers(
         transformers.BlipForConditionalGeneration,
@@ -86,7 +87,6 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         dtype=recipe.dtype,
         device=torch_device,
     )
-    about = torch_support.about(name, revision, torch_device, "torch", "transformers")
-    return SamplingCaptioner(
-        Blip(model, processor, prompt=options.prompt), options, about=about, count=recipe.count
-    )
+    about = torch_support.about(name, revision, torch_device, recipe.dtype, "torch", "transformers")
+    blip = Blip(model, processor, prompt=options.prompt)
+    return SamplingCaptioner(blip, options, about=about, count=recipe.count, full=recipe.repeatable)

@@ -79,6 +79,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     options = check(recipe)
     name = recipe.model or _MODEL
     torch_device = torch_support.choose_device(device)
+    recipe = torch_support.settle(recipe, torch_device)
     model, preprocess, tokenizer, revision = weights.load_open_clip(
         name, options.pretrained, dtype=recipe.dtype, device=torch_device
     )
@@ -88,6 +89,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         )
     most = int(model.context_length) - 1
     require(options.max_tokens <= most, "max_tokens", f"'{name}' writes at most {most} tokens")
-    about = torch_support.about(name, revision, torch_device, "torch", "torchvision", "open_clip_torch")
+    libraries = ("torch", "torchvision", "open_clip_torch")
+    about = torch_support.about(name, revision, torch_device, recipe.dtype, *libraries)
     coca = Coca(model, preprocess, tokenizer, device=torch_device, dtype=recipe.dtype)
-    return SamplingCaptioner(coca, options, about=about, count=recipe.count)
+    return SamplingCaptioner(coca, options, about=about, count=recipe.count, full=recipe.repeatable)

@@ -134,11 +134,14 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     or if the n-grams were made with a CLIP other than the recipe's."""
     options = check(recipe)
     ngrams = Ngrams(Path(options.ngrams).expanduser())
-    clip = EmbeddingRecipe(model=options.clip, pretrained=options.pretrained, dtype=recipe.dtype)
+    torch_device = torch_support.choose_device(device)
+    recipe = torch_support.settle(recipe, torch_device)
+    clip = EmbeddingRecipe(
+        model=options.clip, pretrained=options.pretrained, dtype=recipe.dtype, repeatable=recipe.repeatable
+    )
     encoder: Any = backends.load(clip, device=device)
     ngrams.check_model(encoder, model=options.clip, pretrained=options.pretrained)
     transformers = torch_support.import_library("transformers")
-    torch_device = torch_support.choose_device(device)
     model, tokenizer, revision = weights.load_transformers(
         transformers.AutoModelForSeq2SeqLM,
         transformers.AutoTokenizer,
@@ -147,7 +150,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         dtype=recipe.dtype,
         device=torch_device,
     )
-    about = torch_support.about(recipe.model, revision, torch_device, "torch", "transformers")
+    about = torch_support.about(recipe.model, revision, torch_device, recipe.dtype, "torch", "transformers")
     versions = {
         **encoder.about.libraries,
         **about.libraries,
@@ -156,4 +159,4 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     }
     about = replace(about, libraries=versions)
     visage = Visage(model, tokenizer, encoder, ngrams, options)
-    return SamplingCaptioner(visage, options, about=about, count=recipe.count)
+    return SamplingCaptioner(visage, options, about=about, count=recipe.count, full=recipe.repeatable)

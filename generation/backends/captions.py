@@ -1,7 +1,8 @@
 """Shared by the captioners: sample candidates for each image in rounds, then rank the distinct ones.
 
 **An image's captions do not depend on its batch.** Each image has its own random generator, seeded with the
-recipe's seed and the image's pixels, and all batches have the same size (`FullBatches`).
+recipe's seed and the image's pixels, and all batches of a repeatable recipe have the same size
+(`FullBatches`).
 """
 
 from __future__ import annotations
@@ -57,11 +58,12 @@ class Model:
 class SamplingCaptioner(FullBatches):
     """A Captioner around a model that is on its device."""
 
-    def __init__(self, model: Model, sampling: Sampling, *, about: About, count: int) -> None:
+    def __init__(self, model: Model, sampling: Sampling, *, about: About, count: int, full: bool) -> None:
         self._model, self._sampling = model, sampling
         self._per_image = min(_MOST_AT_ONCE, sampling.candidates_per_round(count))
         rows, most = _ROWS_PER_GIB / self._per_image, _MOST_ROWS / self._per_image
-        super().__init__(about, torch_support.fitting_batch(model.device, per_gib=rows, most=most))
+        batch = torch_support.fitting_batch(model.device, per_gib=rows, most=most)
+        super().__init__(about, batch, full=full)
 
     def caption(self, images: Sequence[Image], *, count: int, seed: int) -> list[list[ScoredCaption]]:
         """As Captioner. Raises ValueError for an image that gets only empty captions."""
@@ -71,7 +73,7 @@ class SamplingCaptioner(FullBatches):
             return self._captions([image.convert("RGB") for image in images], count, seed)
 
     def _captions(self, images: Sequence[Image], count: int, seed: int) -> list[list[ScoredCaption]]:
-        encoded = self._model.encode(images, batch=self.batch)
+        encoded = self._model.encode(images, batch=self.batch_for(len(images)))
         candidates = [Candidates(_seed(image, seed)) for image in images]
         number = self._sampling.candidates_per_round(count)
         for _ in range(_ROUNDS if self._sampling.method != "greedy" else 1):
@@ -89,7 +91,8 @@ class SamplingCaptioner(FullBatches):
         torch = torch_support.import_library("torch")
         shape = number, self._sampling.max_tokens
         rows = [(index, numbers) for index in short for numbers in candidates[index].random.random(shape)]
-        for batch, real in padded_batches(rows, self.batch * self._per_image):
+        size = self.batch_for(len(rows), most=self.batch * self._per_image)
+        for batch, real in padded_batches(rows, size):
             indexes = [index for index, _ in batch]
             uniforms = torch.from_numpy(np.stack([numbers for _, numbers in batch]))
             if self._model.device.type != "mps":  # Apple's GPUs have no float64, so the CPU picks the tokens

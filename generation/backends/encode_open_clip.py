@@ -81,11 +81,12 @@ class OpenClip:
 def load(recipe: EmbeddingRecipe, *, device: str = "") -> Encoder:
     """Raises BackendError if the libraries, the weights or the device are missing."""
     torch_device = torch_support.choose_device(device)
+    recipe = torch_support.settle(recipe, torch_device)
     model, preprocess, tokenizer, revision = weights.load_open_clip(
         recipe.model, recipe.pretrained, dtype=recipe.dtype, device=torch_device
     )
     libraries = ("torch", "torchvision", "open_clip_torch")
-    about = torch_support.about(recipe.model, revision, torch_device, *libraries)
+    about = torch_support.about(recipe.model, revision, torch_device, recipe.dtype, *libraries)
     return OpenClip(model, preprocess, tokenizer, device=torch_device, dtype=recipe.dtype, about=about)
 
 

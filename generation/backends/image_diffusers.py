@@ -1,8 +1,8 @@
 """diffusers: Stable Diffusion 1.x, 2.x, XL and 3, Flux and other pipelines, by hub id or local folder.
 
 **An image does not depend on its batch.** Each image has its own CPU generator with its own seed, so its
-noise does not depend on the others, and all batches have the same size (`FullBatches`). On a CPU, where
-batches gain nothing, `batch` is 1.
+noise does not depend on the others, and all batches of a repeatable recipe have the same size
+(`FullBatches`). On a CPU, where batches gain nothing, `batch` is 1.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from generation.backends import pipeline_options, pipelines, torch_support, weights
+from generation.backends import compiling, pipeline_options, pipelines, torch_support, weights
 from generation.backends.base import About, BackendError, GeneratedImage, ImageRequest, TextToImage
 from generation.backends.torch_support import FullBatches, padded_batches
 from generation.recipes.recipes import ImageRecipe
@@ -27,13 +27,14 @@ class Pipeline(FullBatches):
     """A TextToImage around a pipeline that is on its device."""
 
     def __init__(self, pipeline: Any, recipe: ImageRecipe, *, about: About, checker: Any, batch: int) -> None:
-        super().__init__(about, batch)
+        # A compiled model would be compiled again for every other size.
+        super().__init__(about, batch, full=recipe.repeatable or recipe.compiled)
         self._pipeline, self._recipe, self._checker = pipeline, recipe, checker
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         images: list[GeneratedImage] = []
-        with self.halved_when_full():
-            for batch, real in padded_batches(requests, self.batch):
+        with self.halved_when_full(), torch_support.import_library("torch").inference_mode():
+            for batch, real in padded_batches(requests, self.batch_for(len(requests))):
                 images += self._images(batch)[:real]
         return images
 
@@ -98,6 +99,7 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     """Raises BackendError if the libraries, the weights or the device are missing, or if the model cannot do
     what the recipe asks."""
     torch_device = torch_support.choose_device(device)
+    recipe = torch_support.settle(recipe, torch_device)
     pipeline_options.check_device(recipe, torch_device)
     pipeline, revision = _load_pipeline(recipe)
     lora_files = pipeline_options.add_loras(pipeline, recipe)
@@ -106,14 +108,15 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
         pipeline.safety_checker = None  # called by _verdicts instead
     with torch_support.must_fit(f"'{recipe.model}' in {recipe.dtype}", torch_device):
         _place(pipeline, torch_device, checker, recipe.offload)
-    denoiser = _denoiser(pipeline)
-    if recipe.compiled and denoiser is not None:
-        denoiser.compile(dynamic=False)
     libraries = "torch", "diffusers", "transformers", *pipeline_options.libraries(recipe)
-    about = torch_support.about(recipe.model, revision, torch_device, *libraries)
+    about = torch_support.about(recipe.model, revision, torch_device, recipe.dtype, *libraries)
     about = replace(about, libraries={**about.libraries, **lora_files})
     size = (2 if recipe.dtype == "float32" else 1) * recipe.width * recipe.height / 512**2
     batch = torch_support.fitting_batch(torch_device, per_gib=1 / (_GIB_PER_IMAGE * size), most=_MOST)
+    if recipe.compiled:
+        quick = replace(recipe, steps=compiling.TRIAL_STEPS, safety="off")
+        trial = Pipeline(pipeline, quick, about=about, checker=None, batch=batch)
+        batch = compiling.compile_and_try(_denoiser(pipeline), trial)
     return Pipeline(pipeline, recipe, about=about, checker=checker, batch=batch)
 
 

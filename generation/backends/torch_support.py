@@ -14,6 +14,7 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from generation.backends.base import About, BackendError, OutOfMemory
+from generation.recipes.recipes import Recipe
 
 if TYPE_CHECKING:
     import torch
@@ -34,25 +35,28 @@ _SCHEMAS = (
 )
 _declared: list[Any] = []  # torch drops a Library's schemas when the object is garbage-collected
 _Item = TypeVar("_Item")
+_Recipe = TypeVar("_Recipe", bound=Recipe)
 
 
 def import_library(name: str) -> Any:
-    """Import torch, diffusers, transformers or open_clip, with torch set to repeatable results.
+    """Import torch, diffusers, transformers or open_clip.
 
     Raises BackendError if it is not installed or cannot be imported.
     """
-    # Set before CUDA starts: otherwise cuBLAS may choose another workspace, which changes the sums.
+    # The workspace decides the order of sums, and is chosen once, when CUDA starts: so also for a recipe that
+    # need not repeat, because the process may load a repeatable one later.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     try:
-        torch = import_module("torch")
+        import_module("torch")
         _import_torchvision()
         found = import_module(name)
     except (ImportError, OSError) as error:
+        # torch makes the folder of its compiler's cache when it is imported.
+        folder = error.filename if isinstance(error, OSError) else None
+        cure = f"Let the worker write to {folder} (TORCHINDUCTOR_CACHE_DIR)." if folder else _EXTRA
         raise BackendError(
-            f"This backend needs {name}, which cannot be imported ({error}). {_EXTRA}"
+            f"This backend needs {name}, which cannot be imported ({error}). {cure}"
         ) from error
-    torch.backends.cudnn.deterministic = True
-    torch.backends.cudnn.benchmark = False
     return found
 
 
@@ -97,6 +101,27 @@ def device_name(device: torch.device) -> str:
     return f"{device.type} ({platform.machine()})"
 
 
+def settle(recipe: _Recipe, device: torch.device) -> _Recipe:
+    """Set torch up for `recipe`, and return the recipe as it is on `device`: a number type instead of "auto",
+    and repeatable wherever that costs nothing, which is everywhere but on a GPU.
+
+    torch's settings hold for the whole process, which has one model at a time: each load sets them again.
+    """
+    lib = import_library("torch")
+    fast = device.type == "cuda" and not recipe.repeatable
+    lib.backends.cudnn.benchmark = fast
+    lib.backends.cudnn.deterministic = not fast
+    # TF32 for products of float32. Convolutions use it in both cases: it is torch's default, and repeats.
+    lib.set_float32_matmul_precision("high" if fast else "highest")
+    dtype = recipe.dtype
+    if dtype == "auto" and device.type == "cuda":
+        native = lib.cuda.get_device_capability(device)[0] >= 8  # older cards only emulate bfloat16
+        dtype = "bfloat16" if native else "float16"
+    elif dtype == "auto":
+        dtype = "float32"
+    return replace(recipe, dtype=dtype, repeatable=not fast)
+
+
 def fitting_batch(device: torch.device, *, per_gib: float, most: float) -> int:
     """How many should fit on the device if `per_gib` need 1 GiB: a power of two, at most `most`; 1 if torch
     cannot tell the device's memory."""
@@ -112,18 +137,19 @@ def dtype(name: str) -> torch.dtype:
     return found
 
 
-def about(model: str, revision: str, device: torch.device, *distributions: str) -> About:
+def about(model: str, revision: str, device: torch.device, dtype: str, *distributions: str) -> About:
     """A loaded model, with the versions of the libraries that made an image, caption or embedding."""
     versions = {name: metadata.version(name) for name in (*distributions, "numpy", "pillow")}
-    return About(model, revision, device_name(device), versions)
+    return About(model, revision, f"{device_name(device)}, {dtype}", versions)
 
 
 class FullBatches:
-    """A model whose device always gets exactly `batch` items, a power of two: the order of summation in a
-    kernel depends on the batch size. `about` names the size, because a repetition needs it."""
+    """A model whose device gets at most `batch` items at a time, a power of two, and exactly so many if
+    `full`: the order of summation in a kernel depends on the batch size. `about` names the size, because a
+    repetition needs it."""
 
-    def __init__(self, about: About, batch: int) -> None:
-        self._device = about.device
+    def __init__(self, about: About, batch: int, *, full: bool) -> None:
+        self._device, self._full = about.device, full
         self.about = about
         self.batch = batch
 
@@ -135,6 +161,14 @@ class FullBatches:
     def batch(self, size: int) -> None:
         self._batch = _power_of_two(size)
         self.about = replace(self.about, device=f"{self._device}, {self._batch} at a time")
+
+    def batch_for(self, items: int, *, most: int | None = None) -> int:
+        """The size for `padded_batches` of so many items: `most` (default: `batch`) if batches must be full,
+        else the batches are even, so that hardly anything is padded."""
+        most = most or self.batch
+        if self._full or not items:
+            return most
+        return math.ceil(items / math.ceil(items / most))
 
     @contextlib.contextmanager
     def halved_when_full(self) -> Iterator[None]:

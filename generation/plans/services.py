@@ -18,7 +18,7 @@ from generation import backends
 from generation.backends.base import BackendError
 from generation.models import Job, JobState, Run, RunState
 from generation.plans.errors import PlanRefused
-from generation.plans.queries.estimates import Estimate, estimate
+from generation.plans.queries.estimates import Estimate, cost_of_precision, estimate
 from generation.plans.queries.identity_groups import attributes_by_group
 from generation.plans.queries.image_sets import (
     check_name,
@@ -140,7 +140,7 @@ def plan_images(
     name = image_set or shown or default_name(recipe)
     check_name(name)
     check_set(name, recipe)
-    notes: list[str] = []
+    notes = [*cost_of_precision(recipe)]
     attributes: Mapping[int, GroupDraw] = {}
     if {PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL} & set(recipe.prompt_sets):
         if study is None:
@@ -198,8 +198,8 @@ def plan_captions_or_embeddings(
         "%(number)d images have no file in this installation and are left out.",
         absent,
     )
-    notes = (note % {"number": absent},) if absent else ()
-    return Plan(recipe=recipe, image_set=image_set.name, images=with_file, study=study, notes=notes)
+    notes = [*cost_of_precision(recipe), *([note % {"number": absent}] if absent else [])]
+    return Plan(recipe=recipe, image_set=image_set.name, images=with_file, study=study, notes=tuple(notes))
 
 
 def preview(plan: Plan) -> Preview:

@@ -5,12 +5,14 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from generation.recipes.recipes import with_absent
+
 
 def recipe_rows(recipe: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """(name, value) of each field; None shows as the model's own value."""
     hidden = {"kind", "version"}
     rows = []
-    for name, value in recipe.items():
+    for name, value in with_absent(recipe).items():
         if name in hidden:
             continue
         if value is None:

@@ -4,10 +4,11 @@ A recipe does not list its jobs: adding a group to a run changes neither its rec
 images. An image's seed depends only on the recipe's seed, the prompt and the image's number.
 """
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from generation.recipes import loras
@@ -16,12 +17,19 @@ from generation.recipes.prompts import PromptSet
 FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
 VERSION = 1
+DTYPES = ("auto", "float32", "float16", "bfloat16")
+_WHEN_ABSENT: Mapping[str, Any] = {
+    "repeatable": True,
+    "variant": "",
+    "lora": (),
+    "quantisation": "",
+    "offload": "",
+}
+"""Fields that were added later: name -> what a stored recipe without it means. `as_json` leaves a field out
+at that value, so older recipes keep their hash."""
 _SEED_BITS = 63  # fits a signed 64-bit column and torch's generators
 QUANTISATIONS = ("bitsandbytes_4bit", "bitsandbytes_8bit", "torchao_int8")
 OFFLOADS = ("model", "sequential")
-_WHEN_ABSENT: Mapping[str, Any] = {"variant": "", "lora": (), "quantisation": "", "offload": ""}
-"""Fields that were added later: name -> what a stored recipe without it means. `as_json` leaves a field out
-at that value, so older recipes keep their hash."""
 
 
 class RecipeRefused(ValueError):
@@ -31,12 +39,14 @@ class RecipeRefused(ValueError):
 @dataclass(frozen=True, kw_only=True)
 class ImageRecipe:
     """Images. `model`: hub id or local folder. `scheduler`: a diffusers class name; "" means the model's own.
-    `dtype`: float32, float16 or bfloat16. `safety`: "off" does not run the checker, "record" stores its
-    verdict with the image, "block" also makes flagged images black. `steps` and `guidance` None: the model's
-    own. `compiled`: compile the model first, which takes minutes, is faster on a GPU and changes the last
-    bits. `variant`: of the weights' files, such as fp16. `lora`: each as SOURCE[:FILE][@SCALE] (loras.py).
-    `quantisation`: the weights in fewer bits, by one of QUANTISATIONS. `offload`: what waits in the machine's
-    memory, not on the GPU: the parts that do not compute ("model"), or all layers but one ("sequential").
+    `dtype`: float32, float16 or bfloat16; "auto" means half precision on a GPU (bfloat16 if it computes with
+    it, else float16), float32 elsewhere. `repeatable`: on a GPU, settings with which the same image made
+    again has the same bytes. `safety`: "off" does not run the checker, "record" stores its verdict with the
+    image, "block" also makes flagged images black. `steps` and `guidance` None: the model's own. `compiled`:
+    compile the model first, which takes minutes, is faster on a GPU and changes the last bits. `variant`: of
+    the weights' files, such as fp16. `lora`: each as SOURCE[:FILE][@SCALE] (loras.py). `quantisation`: the
+    weights in fewer bits, by one of QUANTISATIONS. `offload`: what waits in the machine's memory, not on the
+    GPU: the parts that do not compute ("model"), or all layers but one ("sequential").
     """
 
     kind: ClassVar[str] = "images"
@@ -49,7 +59,8 @@ class ImageRecipe:
     guidance: float | None = 7.5
     width: int = 512
     height: int = 512
-    dtype: str = "float32"
+    dtype: str = "auto"
+    repeatable: bool = False
     compiled: bool = False
     safety: str = "record"
     negative_prompt: str = ""
@@ -71,7 +82,7 @@ class ImageRecipe:
         for name in ("width", "height"):
             value = getattr(self, name)
             _require(8 <= value <= 4096 and value % 8 == 0, name, "choose a multiple of 8 from 8 to 4096")
-        _require(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
+        _require(self.dtype in DTYPES, "dtype", "auto, float32, float16 or bfloat16")
         _require(self.safety in ("off", "record", "block"), "safety", "off, record or block")
         _require(0 <= self.seed < 2**_SEED_BITS, "seed", f"choose 0 to 2^{_SEED_BITS} - 1")
         _require(bool(self.model.strip()), "model", "give a hub id or a local folder")
@@ -107,7 +118,8 @@ class ImageRecipe:
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionRecipe:
-    """`count` captions per image, best first. `options`: the backend's own, which it checks."""
+    """`count` captions per image, best first. `options`: the backend's own, which it checks. `dtype` and
+    `repeatable`: as in ImageRecipe."""
 
     kind: ClassVar[str] = "captions"
 
@@ -115,30 +127,32 @@ class CaptionRecipe:
     model: str = ""
     revision: str = ""
     count: int = 50
-    dtype: str = "float32"
+    dtype: str = "auto"
+    repeatable: bool = False
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _require(1 <= self.count <= 1000, "count", "choose 1 to 1000 captions")
-        _require(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
+        _require(self.dtype in DTYPES, "dtype", "auto, float32, float16 or bfloat16")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingRecipe:
     """One unit vector per image. `model`: an open_clip architecture (ViT-B-32) or `local-dir:/folder`;
-    `pretrained`: the tag or file of its weights."""
+    `pretrained`: the tag or file of its weights. `dtype` and `repeatable`: as in ImageRecipe."""
 
     kind: ClassVar[str] = "embeddings"
 
     backend: str = "open_clip"
     model: str = "ViT-B-32"
     pretrained: str = "openai"
-    dtype: str = "float32"
+    dtype: str = "auto"
+    repeatable: bool = False
 
     def __post_init__(self) -> None:
         _require(bool(self.model.strip()), "model", "name an architecture or local-dir:/folder")
-        _require(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
+        _require(self.dtype in DTYPES, "dtype", "auto, float32, float16 or bfloat16")
 
 
 Recipe = ImageRecipe | CaptionRecipe | EmbeddingRecipe
@@ -149,29 +163,36 @@ _KINDS: dict[str, type[Recipe]] = {
 
 def as_json(recipe: Recipe) -> dict[str, Any]:
     """The recipe as stored in Run.recipe."""
-    values = {
+    fields = {
         name: value
         for name, value in asdict(recipe).items()
         if name not in _WHEN_ABSENT or value != _WHEN_ABSENT[name]
     }
-    stored: dict[str, Any] = json.loads(json.dumps({"kind": recipe.kind, "version": VERSION, **values}))
+    stored: dict[str, Any] = json.loads(json.dumps({"kind": recipe.kind, "version": VERSION, **fields}))
     return stored
+
+
+def with_absent(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored recipe with the fields that `as_json` left out, for comparing and for display."""
+    kind = _KINDS.get(str(stored.get("kind")))
+    known = {each.name for each in dataclasses.fields(kind)} if kind is not None else set()
+    left_out = known.intersection(_WHEN_ABSENT) - set(stored)
+    return {**stored, **{name: _WHEN_ABSENT[name] for name in sorted(left_out)}}
 
 
 def from_json(stored: Mapping[str, Any]) -> Recipe:
     """Inverse of `as_json`. Raises RecipeRefused for an unknown kind, version or field."""
-    values = dict(stored)
-    kind, version = values.pop("kind", None), values.pop("version", None)
+    kind = stored.get("kind")
     _require(kind in _KINDS, "kind", f"'{kind}' is none of {', '.join(_KINDS)}")
+    fields = with_absent(stored)
+    version = fields.pop("version", None)
+    del fields["kind"]
     _require(version == VERSION, "version", f"{version} was written by another version of the program")
-    recipe = _KINDS[str(kind)]
-    for each in fields(recipe):
-        if each.name in _WHEN_ABSENT:
-            values.setdefault(each.name, _WHEN_ABSENT[each.name])
-        if isinstance(values.get(each.name), list):
-            values[each.name] = tuple(values[each.name])
+    for name in ("prompt_sets", "lora"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
     try:
-        return recipe(**values)
+        return _KINDS[str(kind)](**fields)
     except TypeError as error:
         raise RecipeRefused(f"recipe: {error}") from error
 

@@ -31,7 +31,12 @@ from generation.recipes.recipes import (
     option_value,
 )
 
-DTYPES = [("float32", "float32"), ("float16", _("float16 (half)")), ("bfloat16", "bfloat16")]
+DTYPES = [
+    ("auto", _("auto: half on a graphics card, float32 on a processor")),
+    ("float32", "float32"),
+    ("float16", _("float16 (half)")),
+    ("bfloat16", _("bfloat16 (half)")),
+]
 
 
 class RunForm(forms.Form):
@@ -116,6 +121,21 @@ def _number(label: Any, least: int, most: int | None, help_text: Any) -> forms.I
     )
 
 
+def _dtype() -> forms.ChoiceField:
+    return forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
+
+
+def _repeatable() -> forms.BooleanField:
+    return forms.BooleanField(
+        label=_("Repeatable"),
+        required=False,
+        help_text=_(
+            "On a graphics card: slower settings, with which the same card and versions give the same bytes "
+            "again. A processor always does."
+        ),
+    )
+
+
 class ImagesForm(RunForm):
     RECIPE = ImageRecipe
     title = _("Generate images")
@@ -155,7 +175,8 @@ class ImagesForm(RunForm):
     )
     width = forms.IntegerField(label=_("Width, pixels"), min_value=8, max_value=4096)
     height = forms.IntegerField(label=_("Height, pixels"), min_value=8, max_value=4096)
-    dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
+    dtype = _dtype()
+    repeatable = _repeatable()
     compiled = forms.BooleanField(
         label=_("Compile the model first"),
         required=False,
@@ -238,7 +259,8 @@ class CaptionsForm(ImageSetRunForm):
     seed = _number(_("Seed"), 0, None, _("Empty: 0."))
     model = _text(_("Model"), 200, _("A hub id or folder. Empty: the backend’s own."))
     revision = _text(_("Revision"), 80)
-    dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
+    dtype = _dtype()
+    repeatable = _repeatable()
     options = forms.CharField(
         label=_("Options of the backend"),
         required=False,
@@ -267,7 +289,8 @@ class EmbeddingsForm(ImageSetRunForm):
 
     model = _text(_("Model"), 200, _("An open_clip architecture, or local-dir:/folder on the workers."))
     pretrained = _text(_("Weights"), 200, _("A tag, or a file on the workers."))
-    dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
+    dtype = _dtype()
+    repeatable = _repeatable()
 
 
 FORMS: dict[str, type[RunForm]] = {

@@ -10,10 +10,9 @@ from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
 from generation.plans.prompt_choices import PROMPT_CHOICES
-from generation.recipes.recipes import OFFLOADS, QUANTISATIONS
+from generation.recipes.recipes import DTYPES, OFFLOADS, QUANTISATIONS
 from generation.runs.services import ACTIONS
 
-DTYPES = ("float32", "float16", "bfloat16")
 LARGEST_SEED = 2**63 - 1
 
 RunsQuery = list_query(
@@ -53,7 +52,16 @@ class RunBody(Body):
     """Missing fields have the defaults of the page's form."""
 
     backend = serializers.CharField(required=False, max_length=40, help_text="Name of the backend.")
-    dtype = serializers.ChoiceField(DTYPES, required=False)
+    dtype = serializers.ChoiceField(
+        DTYPES,
+        required=False,
+        help_text="Default: auto, which is half precision on a GPU, float32 on a CPU.",
+    )
+    repeatable = serializers.BooleanField(
+        required=False,
+        help_text="On a GPU: slower settings, with which the same GPU and versions give the same bytes "
+        "again. Default: false.",
+    )
     model = _text(200, "A hub id, or a folder on the workers.")
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import device, generate
 from generation.backends.base import OutOfMemory
+from tests.generation.backends import tiny
 from tests.waiting import wait_for
 
 torch = pytest.importorskip(
@@ -63,3 +67,25 @@ def test_what_visages_pictures_take_and_cost():
     assert told["hours"] == {"detection": 2025 / 1800, "pull": 89_055 / 1800}
     assert told["cost"]["detection"] == 2 * 2025 / 1800
     assert "cost" not in generate.of_visage(0.5, None)
+
+
+@pytest.mark.processes
+def test_the_baseline_measures_the_pipeline_without_the_program(tmp_path):
+    """Each way that needs no compiler, in a process that imports nothing of it."""
+    folder = tiny.stable_diffusion(tmp_path / "tiny", safety="flags none")
+    code = (
+        "import json, sys\n"
+        "from benchmarks.generate_baseline import measure\n"
+        "print(json.dumps(measure(json.loads(sys.argv[1]))))\n"
+        "ours = {'generation', 'annotation', 'metrics', 'visage_app', 'tests'}\n"
+        "assert not ours & {name.split('.')[0] for name in sys.modules}\n"
+    )
+    asked = {"folder": str(folder), "safety": "record", "sizes": [1, 2]}
+    asked["call"] = {"num_inference_steps": 2, "width": 64, "height": 64}
+    for way, sizes in (("documented loop", {"1"}), ("fused projections", {"1", "2"})):
+        command = [sys.executable, "-c", code, json.dumps({**asked, "way": way})]
+        done = subprocess.run(command, cwd=generate.ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        rates = json.loads(done.stdout.splitlines()[-1])
+        assert set(rates) == sizes
+        assert min(rates.values()) > 0

@@ -63,11 +63,11 @@ class Served:
         here = {"DATABASE_URL": env["DATABASE_URL"], "CELERY_BROKER_URL": broker, "CACHE_URL": cache}
         said = composed.settings() | here | {"HOME": data, "PATH": programs}
         self.env = {name: value for name, value in env.items() if name != "STATIC_MANIFEST"} | said
-        of_gpu = composed.SERVICES["gpu-worker"]["environment"]
-        self._of_gpu = {"HF_HOME": f"{data}/models"} | {
-            name: value for name, value in composed.settings("gpu-worker").items() if name == "MODEL_DEVICE"
+        self._of_gpu = {
+            name: value.replace("/var/lib/visage", data)
+            for name, value in composed.settings("gpu-worker").items()
+            if name not in said
         }
-        assert {name for name in of_gpu if name not in said} == set(self._of_gpu)
         self._before = read_only.prefix(Path(data))
 
     def run(self, service: str, command: list[str]) -> subprocess.Popen[bytes]:

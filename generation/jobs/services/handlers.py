@@ -139,6 +139,12 @@ class ImageHandler(JobHandler):
             raise JobRefused(
                 "The image differs from the one that was judged, so nothing was replaced. Make it again on "
                 "the device and with the library versions named in its history."
+                + (
+                    ""
+                    if self._recipe.repeatable
+                    else " Its recipe is not repeatable: on a graphics card an image that is made again may "
+                    "differ even so."
+                )
             )
         name, sha256 = image_files.store(data)
         return StoredImage(name, sha256, image.pixels.width, image.pixels.height, image.flagged, about)

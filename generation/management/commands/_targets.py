@@ -1,6 +1,6 @@
 """Shared by the commands for runs: look up arguments, build recipes, summarise plans."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _ArgumentGroup
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from generation.recipes.recipes import FAKE, Recipe, RecipeRefused, as_json
 
 _LOADING = ("variant", "lora", "quantisation", "offload")
 R = TypeVar("R", bound=Recipe)
+DTYPE_HELP = "auto (default: half precision on a GPU, float32 on a CPU), float32, float16 or bfloat16"
 
 
 def find_study_or_image_set(name: str, *, new_set: bool = False) -> Study | ImageSet | None:
@@ -90,6 +91,16 @@ def recipe_of(kind: type[R], options: Mapping[str, Any], *, like: R | None = Non
         return replace(base, **changes)
     except RecipeRefused as error:
         raise CommandError(f"{error} See --help.") from error
+
+
+def add_precision_options(model: _ArgumentGroup) -> None:
+    model.add_argument("--dtype", metavar="TYPE", help=DTYPE_HELP)
+    model.add_argument(
+        "--repeatable",
+        action="store_const",
+        const=True,
+        help="on a GPU: slower settings, with which the same GPU and versions give the same bytes again",
+    )
 
 
 class _MultilineFormatter(DjangoHelpFormatter):

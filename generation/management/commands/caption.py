@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from generation.management.commands._execution import add_run_options, carry_out_on_images
-from generation.management.commands._targets import list_backends_in_help, recipe_of
+from generation.management.commands._targets import add_precision_options, list_backends_in_help, recipe_of
 from generation.recipes.recipes import CaptionRecipe, option_value
 
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         model.add_argument("--backend", metavar="NAME", help="default: visage; see below")
         model.add_argument("--model", metavar="ID|FOLDER", help="default: the backend's")
         model.add_argument("--revision", metavar="REF", help="a branch, tag or commit of the hub's model")
-        model.add_argument("--dtype", metavar="TYPE", help="float32 (default), float16 or bfloat16")
+        add_precision_options(model)
         model.add_argument(
             "--option",
             action="append",

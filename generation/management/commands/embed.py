@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from generation.management.commands._execution import add_run_options, carry_out_on_images
-from generation.management.commands._targets import list_backends_in_help, recipe_of
+from generation.management.commands._targets import add_precision_options, list_backends_in_help, recipe_of
 from generation.recipes.recipes import EmbeddingRecipe
 
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         model.add_argument(
             "--pretrained", metavar="TAG|FILE", help=f"its weights, default: {EmbeddingRecipe.pretrained}"
         )
-        model.add_argument("--dtype", metavar="TYPE", help="float32 (default), float16 or bfloat16")
+        add_precision_options(model)
         add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.models import Study
 from generation.management.commands._execution import add_run_options, carry_out
 from generation.management.commands._targets import (
+    add_precision_options,
     find_study_or_image_set,
     image_set_name,
     list_backends_in_help,
@@ -68,7 +69,7 @@ class Command(BaseCommand):
             "--guidance", type=_or_own(float), metavar="X|own", help="default: 7.5; own: the model's"
         )
         model.add_argument("--size", metavar="WxH", help="pixels, default: 512x512")
-        model.add_argument("--dtype", metavar="TYPE", help="float32 (default), float16 or bfloat16")
+        add_precision_options(model)
         model.add_argument(
             "--compiled",
             action="store_const",

@@ -12,7 +12,7 @@ from generation.backends import ngrams_build
 from generation.backends.base import BackendError
 from generation.backends.caption_visage import VisageOptions
 from generation.backends.counting import TextRefused
-from generation.management.commands._targets import recipe_of
+from generation.management.commands._targets import DTYPE_HELP, recipe_of
 from generation.recipes.recipes import EmbeddingRecipe
 
 _CLIP = EmbeddingRecipe(model=VisageOptions.clip, pretrained=VisageOptions.pretrained)
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         model.add_argument("--backend", metavar="NAME", help="default: open_clip")
         model.add_argument("--model", metavar="NAME", help=f"default: {_CLIP.model}")
         model.add_argument("--pretrained", metavar="TAG|FILE", help=f"default: {_CLIP.pretrained}")
-        model.add_argument("--dtype", metavar="TYPE", help="float32 (default), float16 or bfloat16")
+        model.add_argument("--dtype", metavar="TYPE", help=DTYPE_HELP)
         model.add_argument("--device", default="", metavar="NAME", help="default: a GPU if there is one")
 
     def handle(self, *args: Any, **options: Any) -> None:

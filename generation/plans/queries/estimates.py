@@ -1,7 +1,6 @@
 """Estimate the time and disk space of a plan: from similar earlier jobs, else from labelled assumptions."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Avg
@@ -16,10 +15,10 @@ _SAMPLED_FILES = 20
 _SIMILAR = {
     "images": (
         *("backend", "model", "steps", "width", "height"),
-        *("dtype", "compiled", "quantisation", "offload"),
+        *("dtype", "repeatable", "compiled", "quantisation", "offload"),
     ),
-    "captions": ("backend", "model", "count", "dtype"),
-    "embeddings": ("backend", "model", "dtype"),
+    "captions": ("backend", "model", "count", "dtype", "repeatable"),
+    "embeddings": ("backend", "model", "dtype", "repeatable"),
 }
 """The recipe fields that determine how long a job takes."""
 
@@ -27,7 +26,7 @@ _SIMILAR = {
 # is a few years old; 512x512 pixels in 50 steps.
 _SECONDS = {"images": 4.0, "captions": 1.0, "embeddings": 0.05}
 _REFERENCE_STEPS, _REFERENCE_PIXELS = 50, 512 * 512
-_FULL_PRECISION = 2.0
+_FULL_PRECISION = 2.0  # diffusers' documentation measures 1.5 on an A100, 2.6 on a Titan RTX
 _OVERHEAD_SECONDS = 0.004  # a worker's time per job without the model (benchmarks/jobs.py)
 _PNG_BYTES_PER_PIXEL = 1.7  # a photograph; drawings take a tenth
 _ROW_BYTES = 120
@@ -81,15 +80,25 @@ def estimate(recipe: Recipe, *, jobs: int) -> Estimate:
     )
 
 
+def cost_of_precision(recipe: Recipe) -> tuple[str, ...]:
+    """Notes for the preview: what float32 costs, if the recipe asks for it."""
+    if recipe.dtype != "float32" or recipe.backend == FAKE:
+        return ()
+    return (
+        _(
+            "On a graphics card, float32 takes about twice the memory of half precision and about twice the "
+            "time, or more. Choose “auto” unless you need it."
+        ),
+    )
+
+
 def _similar_runs(recipe: Recipe) -> list[int]:
     """Ids of runs whose jobs take equally long."""
     stored = as_json(recipe)
-    # A recipe does not store a field that it leaves at what its absence means.
-    fields: dict[str, Any] = {
-        f"recipe__{name}" if name in stored else f"recipe__{name}__isnull": stored.get(name, True)
-        for name in _SIMILAR[recipe.kind]
-    }
-    runs = Run.objects.filter(kind=recipe.kind, **fields)
+    runs = Run.objects.filter(kind=recipe.kind)
+    for name in _SIMILAR[recipe.kind]:
+        value = {f"recipe__{name}": stored[name]} if name in stored else {f"recipe__{name}__isnull": True}
+        runs = runs.filter(**value)
     return list(runs.values_list("pk", flat=True))
 
 

@@ -12,7 +12,7 @@ from annotation.models import Image, ImageSet, Study, StudyStatus, TaskKind
 from generation.models import Job, JobState, Run, RunKind, RunState
 from generation.plans.errors import PlanRefused
 from generation.recipes.prompts import PULL, PromptSet
-from generation.recipes.recipes import FAKE, ImageRecipe, as_json, from_json
+from generation.recipes.recipes import FAKE, ImageRecipe, as_json, from_json, with_absent
 
 _NOT_GENERATOR_FIELDS = ("prompt_sets", "images_per_prompt")
 _LONGEST_NAME = 80
@@ -113,7 +113,7 @@ def _generating_runs(image_set: str) -> QuerySet[Run]:
 
 
 def _generator(recipe: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in recipe.items() if key not in _NOT_GENERATOR_FIELDS}
+    return {key: value for key, value in with_absent(recipe).items() if key not in _NOT_GENERATOR_FIELDS}
 
 
 def study_without_images(study: Study) -> Study | None:

@@ -109,6 +109,11 @@ def test_weights_are_taken_from_a_file_for_a_known_architecture(folder, tmp_path
     assert model.encode_texts(["a hat"]).shape == (1, 16)
 
 
+def test_the_number_type_that_was_used_is_told_with_the_device(folder):
+    made = backends.load(EmbeddingRecipe(model=f"local-dir:{folder}"), device="cpu")
+    assert made.about.device.endswith(", float32")
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_gives_nearly_the_same_vectors_in_float32(folder, dtype):
     whole = backends.load(EmbeddingRecipe(model=f"local-dir:{folder}"), device="cpu")

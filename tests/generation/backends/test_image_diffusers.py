@@ -1,13 +1,14 @@
 """What is special to diffusers: its own pictures, batches of one size, the safety checker, schedulers."""
 
 import importlib
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from PIL import ImageChops
 
 from generation import backends
-from generation.backends.base import BackendError, ImageRequest, OutOfMemory
+from generation.backends.base import About, BackendError, ImageRequest, OutOfMemory
 from generation.backends.torch_support import import_library
 from generation.recipes.recipes import ImageRecipe
 from tests.generation.backends.test_images import pngs
@@ -121,6 +122,36 @@ def test_the_device_always_gets_a_full_batch_of_a_power_of_two(tiny_models, batc
     for one, alone in zip(together, model.generate(WANTED), strict=True):
         distance = ImageChops.difference(one.pixels, alone.pixels).getextrema()
         assert max(high for _, high in distance) <= 1  # the last bits of float32, no other picture
+
+
+def test_a_batch_is_not_filled_where_bytes_need_not_repeat(tiny_models):
+    """As on a GPU with a recipe that does not ask for it; a compiled model has one size all the same."""
+    settled = recipe(tiny_models.stable_diffusion, dtype="float32")
+    pipeline = loaded(tiny_models.stable_diffusion)._pipeline
+    module = importlib.import_module("generation.backends.image_diffusers")
+    about = About("m", "1", "card", {})
+    for changed, reached in (({}, {2 * 3}), ({"compiled": True}, {2 * 4}), ({"repeatable": True}, {2 * 4})):
+        fitting = replace(settled, **changed)
+        model = module.Pipeline(pipeline, fitting, about=about, checker=None, batch=4)
+        sizes = watched(model)
+        assert len(model.generate(WANTED)) == 5
+        assert set(sizes) == reached
+
+
+def test_the_number_type_that_was_used_is_told_with_the_device(tiny_models):
+    assert loaded(tiny_models.stable_diffusion).about.device.endswith(", float32, 1 at a time")
+    half = loaded(tiny_models.stable_diffusion, dtype="bfloat16")
+    assert half.about.device.endswith(", bfloat16, 1 at a time")
+
+
+def test_torch_keeps_nothing_for_gradients(tiny_models):
+    model = loaded(tiny_models.flagging_none, safety="record")
+    torch, modes = import_library("torch"), []
+    for part in (model._pipeline.unet, model._pipeline.vae.decoder, model._checker):
+        part.register_forward_pre_hook(lambda part, given: modes.append(torch.is_inference_mode_enabled()))
+    model.generate(WANTED[:1])
+    assert len(modes) > 2
+    assert all(modes)
 
 
 def watched(model):

@@ -19,7 +19,7 @@ _LENGTH = 77
 def stable_diffusion(folder: Path, *, safety: str = "", seed: int = 0) -> Path:
     """Stable Diffusion 1.x, 64x64 pictures. `safety`: "" no checker, "flags all" or "flags none"."""
     diffusers = _seeded(seed)
-    checker, features = _safety_checker(flags_all=safety == "flags all") if safety else (None, None)
+    checker, features = _tiny_checker(flags_all=safety == "flags all") if safety else (None, None)
     pipeline = diffusers.StableDiffusionPipeline(
         vae=_vae(diffusers),
         text_encoder=_clip_text(),
@@ -246,8 +246,7 @@ def _vae(diffusers: Any, **more: object) -> Any:
     )
 
 
-def _safety_checker(*, flags_all: bool) -> tuple[Any, Any]:
-    transformers = import_library("transformers")
+def _tiny_checker(*, flags_all: bool) -> tuple[Any, Any]:
     vision = {
         "hidden_size": _HIDDEN,
         "intermediate_size": 37,
@@ -256,14 +255,20 @@ def _safety_checker(*, flags_all: bool) -> tuple[Any, Any]:
         "image_size": 32,
         "patch_size": 8,
     }
-    config = transformers.CLIPConfig(vision_config=vision, projection_dim=16)
+    size = {"height": 32, "width": 32}
+    features = import_library("transformers").CLIPImageProcessor(size=size, crop_size=size)
+    return safety_checker(vision, projection_dim=16, flags_all=flags_all), features
+
+
+def safety_checker(vision: dict[str, int], *, projection_dim: int, flags_all: bool) -> Any:
+    """Stable Diffusion's, which flags every picture or none."""
+    config = import_library("transformers").CLIPConfig(vision_config=vision, projection_dim=projection_dim)
     module = import_library("diffusers.pipelines.stable_diffusion.safety_checker")
     checker = module.StableDiffusionSafetyChecker(config)
     # A picture is flagged if it is nearer to one of 17 concepts than this: no cosine is below -1 or above 1.
     checker.concept_embeds_weights.data.fill_(-2.0 if flags_all else 2.0)
     checker.special_care_embeds_weights.data.fill_(2.0)
-    size = {"height": 32, "width": 32}
-    return checker, transformers.CLIPImageProcessor(size=size, crop_size=size)
+    return checker
 
 
 def _seeded(seed: int) -> Any:

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, ImageSet
 from generation.models import Job, Run, RunState
-from generation.recipes.recipes import CaptionRecipe
+from generation.recipes.recipes import CaptionRecipe, from_json
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 from tests.generation.image_sets import world as pictures
@@ -53,6 +53,16 @@ def test_a_dry_run_says_what_would_come_of_it_and_writes_nothing(program):
     assert said["estimate"]["bytes"] > 0
     assert not Run.objects.exists()
     assert not ImageSet.objects.exists()
+
+
+def test_number_type_and_repeatable_results(program):
+    program.post("runs", PLAN)
+    recipe = Run.objects.get().recipe
+    assert (recipe["dtype"], recipe["repeatable"]) == ("auto", False)
+    slow = {**PLAN, "image_set": "slow", "backend": "diffusers", "dtype": "float32", "repeatable": True}
+    answer = program.post("runs", slow)
+    assert "twice the memory" in " ".join(answer.json()["notes"])
+    assert from_json(Run.objects.latest("pk").recipe).repeatable
 
 
 def test_the_same_plan_again_is_the_same_run_and_adds_what_is_missing(program, maker):

@@ -10,6 +10,7 @@ from annotation.models import Image, ImageSet, TaskKind
 from generation.jobs.services import loaded_model
 from generation.management.commands import _execution
 from generation.models import Job, JobState, Run, RunState
+from generation.recipes.recipes import from_json
 from tests import factories
 from tests.generation.plans import world
 from tests.generation.plans.world import FAKE, command, refused
@@ -107,6 +108,21 @@ class TestGenerate:
         assert (recipe["quantisation"], recipe["offload"]) == ("bitsandbytes_8bit", "model")
         assert "To make     0 of 6" in command("generate", "t")
 
+    def test_number_types_and_repeatable_results(self):
+        factories.group("Indian")
+        told = command("generate", "t", "--groups", "Indian", *FAKE, "--later")
+        recipe = Run.objects.get().recipe
+        assert (recipe["dtype"], recipe["repeatable"]) == ("auto", False)
+        assert "float32" not in told
+        slow = ("--dtype", "float32", "--repeatable", "--later")
+        command("generate", "s", "--groups", "Indian", *FAKE, *slow)
+        assert from_json(Run.objects.latest("pk").recipe).repeatable
+        real = ("generate", "r", "--groups", "Indian", "--preview", "--dtype")
+        assert "float32 takes about twice the memory" in command(*real, "float32")
+        assert "float32 takes" not in command(*real, "auto")
+        why = refused("generate", "t", "--groups", "Indian", *FAKE, "--repeatable")
+        assert "repeatable False, not True" in why
+
     def test_the_order_of_prompts_does_not_make_another_recipe(self):
         world.knowing_study()
         one = ("generate", "knowing", *FAKE, "--later", "--prompts")
@@ -141,7 +157,7 @@ class TestGenerate:
             (("knowing", "--backend", "dall-e", "--model", "x"), "no backend 'dall-e'"),
             (("knowing", "--backend", "dall-e"), "recipe: model: give a hub id or a local folder"),
             (("knowing", *FAKE, "--steps", "0"), "recipe: steps: choose 1 to 1000"),
-            (("knowing", *FAKE, "--dtype", "int8"), "recipe: dtype: float32, float16 or bfloat16"),
+            (("knowing", *FAKE, "--dtype", "int8"), "recipe: dtype: auto, float32, float16 or bfloat16"),
             (("knowing", *FAKE, "--quantisation", "gguf"), "recipe: quantisation: leave it empty"),
             (("knowing", *FAKE, "--size", "big"), "--size 'big': write width and height"),
             (("knowing", *FAKE, "--size", "100x100"), "recipe: width: choose a multiple of 8"),

@@ -21,7 +21,7 @@ WANTED = {
     "groups": "Mexican\nIndian",
     "prompts": "detection",
     "backend": "fake",
-    "dtype": "float32",
+    "dtype": "auto",
     "width": "64",
     "height": "64",
     "safety": "record",
@@ -71,6 +71,16 @@ def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(
         assert not kind.objects.exists()
 
 
+def test_a_preview_says_what_float32_costs(page):
+    real = {"backend": "diffusers", "model": "m"}
+    assert "twice the memory" in preview(page, **real, dtype="float32").text
+    assert "twice the memory" not in preview(page, **real).text
+    assert "twice the memory" not in preview(page, dtype="float32").text  # drawings
+    world.made(world.pictures())
+    written = {"image_set": "drawn", "count": "4", "backend": "blip", "dtype": "float32"}
+    assert "twice the memory" in preview(page, "captions", **written).text
+
+
 def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch):
     rung = []
     monkeypatch.setattr(tasks, "enqueue", rung.append)
@@ -79,6 +89,7 @@ def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch
     assert answer.url == reverse("run", args=[run.pk])
     assert (run.state, run.created_by, run.jobs.count()) == (RunState.RUNNING, maker, 30)
     assert rung == [run]
+    assert (run.recipe["dtype"], run.recipe["repeatable"]) == ("auto", False)
     assert run.recipe["model"] == "fake"  # drawings do not pass for the model named in the field
 
 

@@ -141,10 +141,18 @@ class TestEstimates:
         assert told.bytes == 500_000
         assert "3 like these on NVIDIA A100" in told.basis
 
-    @pytest.mark.parametrize("fields", [{"steps": 20}, {"steps": None}, {"dtype": "float16"}, {"width": 128}])
+    @pytest.mark.parametrize(
+        "fields", [{"steps": 20}, {"steps": None}, {"dtype": "float16"}, {"width": 128}, {"repeatable": True}]
+    )
     def test_jobs_of_another_cost_are_not_like_these(self, fields):
         finished(running("Indian", started_ago=10), 3, 2, 1)
         assert not estimates.estimate(world.recipe(**fields), jobs=100).measured
+
+    def test_repeatable_jobs_are_like_those_from_before_there_were_others(self):
+        finished(world.planned("Indian", repeatable=True).run, 1)
+        assert "repeatable" not in Run.objects.get().recipe
+        assert estimates.estimate(world.recipe(repeatable=True), jobs=100).measured
+        assert not estimates.estimate(world.recipe(), jobs=100).measured
 
     def test_a_model_with_its_own_steps_is_found_again(self):
         groups = world.planned("Indian", steps=None)

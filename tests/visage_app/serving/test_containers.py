@@ -35,6 +35,8 @@ PINNED = dict(
     for line in (ROOT / "deploy" / "constraints.txt").read_text().splitlines()
     if not line.startswith("#")
 )
+COMPILED = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+"""Where torch and Triton keep what they compiled."""
 EACH = pytest.mark.parametrize("name", sorted(SERVICES))
 
 
@@ -85,7 +87,7 @@ def test_settings_and_commands_are_those_of_the_program(name):
     if service["image"] not in ("visage-studies", "visage-studies-gpu"):
         return
     known = set(re.findall(r"^([A-Z0-9_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
-    assert set(service["environment"]) - known <= {"HF_HOME"}
+    assert set(service["environment"]) - known <= {"HF_HOME", *COMPILED}
     said = " ".join([str(service.get("command", "")), str(service.get("healthcheck", ""))])
     for command in re.findall(r"manage\.py'?,? '?(\w+)", said):
         assert command in get_commands()
@@ -131,6 +133,17 @@ def test_what_is_sent_does_not_lie_in_memory():
 def test_a_full_broker_loses_no_message_and_a_full_cache_throws_out_what_is_old():
     assert "--maxmemory-policy noeviction" in SERVICES["redis"]["command"]
     assert "--maxmemory-policy allkeys-lru" in SERVICES["cache"]["command"]
+
+
+def test_the_gpu_worker_can_compile_and_keeps_what_it_compiled():
+    """It has a compiler, a folder that outlives it, and one for passing files that programs may run from."""
+    worker = SERVICES["gpu-worker"]
+    assert re.search(r"apt-get install .*g\+\+", stages()["gpu"][1])
+    assert "python3-dev" in (ROOT / "deploy" / "build_without_registry.sh").read_text()
+    [volume] = [each.split(":")[1] for each in worker["volumes"]]
+    for name in COMPILED:
+        assert Path(worker["environment"][name]).is_relative_to(volume)
+    assert worker["tmpfs"] == ["/tmp:exec"]
 
 
 def stages() -> dict[str, tuple[str, str]]:

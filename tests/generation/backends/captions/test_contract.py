@@ -82,6 +82,24 @@ class TestReal:
             [one.text for one in some] for some in narrow
         ]
 
+    def test_the_number_type_that_was_used_is_told_with_the_device(self, loaded, backend):
+        assert ", float32, " in loaded(backend).about.device
+
+    def test_rows_are_not_filled_up_where_captions_need_not_repeat(self, load, images, backend, monkeypatch):
+        """As on a GPU with a recipe that does not ask for it."""
+        captioner = load(backend)
+        captioner.batch, decode, rows = 4, captioner._model.decode, []
+        monkeypatch.setattr(
+            captioner._model,
+            "decode",
+            lambda encoded, picker: rows.append(picker.rows) or decode(encoded, picker),
+        )
+        captioner.caption(images, count=4, seed=1)
+        assert rows[0] == 4 * 16
+        monkeypatch.setattr(captioner, "_full", False)
+        captioner.caption(images, count=4, seed=1)
+        assert rows[-1] == 3 * 16
+
     @pytest.mark.parametrize("method", ["greedy", "top_k", "top_p"])
     def test_methods(self, load, images, method, backend):
         captioner = load(backend, count=1, method=method, top_k=5)
