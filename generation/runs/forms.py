@@ -229,8 +229,12 @@ class CaptionsForm(ImageSetRunForm):
     model = _text(_("Model"), 200, _("A hub id or folder. Empty: the backend’s own."))
     revision = _text(_("Revision"), 80)
     dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
-    options = _lines(
-        _("Options of the backend"), 5000, _("One per line, as name=value; for example ngrams=/data/ngrams.")
+    options = forms.CharField(
+        label=_("Options of the backend"),
+        required=False,
+        max_length=5000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("One per line, as name=value; for example ngrams=/data/ngrams."),
     )
 
     def clean_options(self) -> dict[str, Any]:
