@@ -1,5 +1,7 @@
 """Pages: all runs, one run with its progress and actions, and a new run with its preview."""
 
+import json
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import messages
@@ -20,13 +22,15 @@ from generation.jobs import tasks
 from generation.models import Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
+from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.services import Plan
 from generation.recipes import recipes
 from generation.recipes.display import recipe_rows
+from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
 from generation.runs import queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
-from generation.runs.forms import FORMS, RunForm, initial_from_recipe
+from generation.runs.forms import FORMS, RunForm
 
 RUNS_PER_PAGE = 30
 MESSAGES: dict[str, Promise] = {
@@ -114,7 +118,22 @@ def _settings(run: Run) -> dict[str, Any]:
     except recipes.RecipeRefused:  # of another version of the program
         return {}
     groups = "\n".join(queries.group_names(run))
-    return {**initial_from_recipe(recipe), "image_set": run.image_set.name, "groups": groups}
+    return {**_initial_from_recipe(recipe), "image_set": run.image_set.name, "groups": groups}
+
+
+def _initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Initial form data for a recipe."""
+    data = asdict(recipe)
+    if isinstance(recipe, ImageRecipe):
+        by_sets = {frozenset(one[1]): key for key, one in PROMPT_CHOICES.items()}
+        data["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
+        data["lora"] = "\n".join(recipe.lora)
+    if isinstance(recipe, CaptionRecipe):
+        data["options"] = "\n".join(
+            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in recipe.options.items()
+        )
+    return data
 
 
 @image_makers_only
