@@ -135,7 +135,7 @@ def test_a_run_says_how_it_stands_and_what_went_wrong(program):
         ({"backend": "magic"}, 422, "backend"),
         ({"study": "of-somebody-else"}, 422, "study"),
         ({"quantisation": "gguf"}, 400, "quantisation"),
-        ({"quantisation": "torchao_int8"}, 422, "half precision"),
+        ({"quantisation": "torchao_int8", "dtype": "float32"}, 422, "half precision"),
         ({"lora": "a/b"}, 400, "lora"),
         ({"seed": 2**63}, 400, "seed"),
         ({"model": "a\x00b"}, 400, "U+0000"),

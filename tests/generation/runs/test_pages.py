@@ -132,7 +132,7 @@ def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page)
         ({"backend": "diffusers", "model": ""}, "model", "Give a hub id or a local folder"),
         ({"guidance": "nan"}, "guidance", "number"),
         ({"lora": "a/b@99"}, "lora", "choose a scale"),
-        ({"quantisation": "torchao_int8"}, "dtype", "half precision"),
+        ({"quantisation": "torchao_int8", "dtype": "float32"}, "dtype", "half precision"),
         ({"offload": "model", "compiled": "on"}, "compiled", "do not compile"),
     ],
 )
