@@ -99,8 +99,8 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     """Raises BackendError if the libraries, the weights or the device are missing, or if the model cannot do
     what the recipe asks."""
     torch_device = torch_support.choose_device(device)
-    recipe = torch_support.settle(recipe, torch_device)
     pipeline_options.check_device(recipe, torch_device)
+    recipe = torch_support.settle(recipe, torch_device)
     pipeline, revision = _load_pipeline(recipe)
     lora_files = pipeline_options.add_loras(pipeline, recipe)
     checker = getattr(pipeline, "safety_checker", None) if recipe.safety != "off" else None
