@@ -14,7 +14,8 @@ from django.core.files.storage import Storage, storages
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import ExportJob, ExportState, Study
+from annotation.core.leases import JobState
+from annotation.models import ExportJob, Study
 
 DISCARDED = "Deleted because somebody withdrew from the study after this was made. Make it again."
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def _delete_orphans() -> int:
         stored = storage().listdir("")[1]
     except FileNotFoundError:  # nothing was ever stored
         stored = []
-    claims = set(ExportJob.objects.filter(state=ExportState.CLAIMED).values_list("claim", flat=True))
+    claims = set(ExportJob.objects.filter(state=JobState.CLAIMED).values_list("claim", flat=True))
     finished = set(ExportJob.objects.exclude(file="").values_list("file", flat=True))
     orphans = [path for path in unfinished if _claim_of(path.name) not in claims]
     for path in orphans:

@@ -22,7 +22,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -185,15 +187,9 @@ def counted(run_id: int) -> str:
     return summary
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=20_000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--size", type=int, default=64, help="width and height in pixels")
-    parser.add_argument(
-        "--seconds", type=float, default=60, help="how long workers are killed; 0: not at all"
-    )
-    options = parser.parse_args()
+@contextmanager
+def temporary_installation() -> Iterator[str]:
+    """A folder and a database of their own, migrated, and deleted at the end; yields the database's name."""
     with tempfile.TemporaryDirectory(prefix="visage-bench-") as folder:
         os.environ |= {"VAR_DIR": folder, "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
         os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
@@ -212,20 +208,7 @@ def main() -> None:
 
         try:
             call_command("migrate", verbosity=0)
-            plain = bare(options.jobs // 4, options.size, options.workers)
-            print(f"{'PostgreSQL' if url else 'SQLite'}, {os.cpu_count()} processors, {options.size} px")
-            print(f"bare, {options.workers} processes: {plain:.0f} images/s")
-            run = plan(options.jobs, options.size, "undisturbed")
-            rate = undisturbed(run, options.jobs, options.workers)
-            print(f"{options.workers} workers: {rate:.0f} jobs/s, {rate / plain:.2f} of the bare rate")
-            print(f"  {counted(run)}")
-            if options.seconds:
-                run = plan(int(rate * options.seconds), options.size, "kills")
-                kills, early = with_kills(run, options.workers, options.seconds)
-                print(f"{kills} kills with -9 in {options.seconds:.0f} s, {early} while the run went on")
-                print(f"  {counted(run)}")
-                if not early:
-                    raise SystemExit("the run ended before the first kill: nothing was tested")
+            yield "PostgreSQL" if url else "SQLite"
         finally:
             from django.db import connections
 
@@ -233,6 +216,32 @@ def main() -> None:
             if url:
                 with psycopg.connect(url, autocommit=True) as connection:
                     connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--size", type=int, default=64, help="width and height in pixels")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="how long workers are killed; 0: not at all"
+    )
+    options = parser.parse_args()
+    with temporary_installation() as database:
+        plain = bare(options.jobs // 4, options.size, options.workers)
+        print(f"{database}, {os.cpu_count()} processors, {options.size} px")
+        print(f"bare, {options.workers} processes: {plain:.0f} images/s")
+        run = plan(options.jobs, options.size, "undisturbed")
+        rate = undisturbed(run, options.jobs, options.workers)
+        print(f"{options.workers} workers: {rate:.0f} jobs/s, {rate / plain:.2f} of the bare rate")
+        print(f"  {counted(run)}")
+        if options.seconds:
+            run = plan(int(rate * options.seconds), options.size, "kills")
+            kills, early = with_kills(run, options.workers, options.seconds)
+            print(f"{kills} kills with -9 in {options.seconds:.0f} s, {early} while the run went on")
+            print(f"  {counted(run)}")
+            if not early:
+                raise SystemExit("the run ended before the first kill: nothing was tested")
 
 
 if __name__ == "__main__":

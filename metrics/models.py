@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 
+from annotation.core.leases import JobState, LeasedJob
 from annotation.models import Attribute, IdentityGroup, Study
 
 
@@ -15,16 +16,7 @@ class Variant(models.TextChoices):
     PUBLISHED = "published"
 
 
-class RunState(models.TextChoices):
-    """pending -> claimed -> done | failed; a failed attempt before the last one is pending again."""
-
-    PENDING = "pending"
-    CLAIMED = "claimed"
-    DONE = "done"
-    FAILED = "failed"
-
-
-class ScoreRun(models.Model):
+class ScoreRun(LeasedJob):
     """One computation of a metric for a study, with everything needed to repeat it.
 
     `digest` identifies the inputs (metrics/score_runs/evaluation.py), `rule` describes which associations
@@ -42,13 +34,8 @@ class ScoreRun(models.Model):
         max_length=500, default="{}", help_text="What was chosen, as JSON with its keys sorted."
     )
     rule = models.TextField(blank=True)
-    state = models.CharField(max_length=7, choices=RunState, default=RunState.PENDING)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    lease_expires_at = models.DateTimeField(null=True)
-    error = models.TextField(blank=True)
     code_version = models.CharField(max_length=80, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    finished_at = models.DateTimeField(null=True)
     confirmed_at = models.DateTimeField(
         null=True, help_text="When a finished run was last asked for again: its inputs were today's."
     )
@@ -62,31 +49,31 @@ class ScoreRun(models.Model):
                 ],
                 name="scorerun_unique_inputs",
             ),
-            models.CheckConstraint(condition=Q(state__in=RunState.values), name="scorerun_state_known"),
+            models.CheckConstraint(condition=Q(state__in=JobState.values), name="scorerun_state_known"),
             models.CheckConstraint(condition=Q(variant__in=Variant.values), name="scorerun_variant_known"),
             models.CheckConstraint(condition=Q(version__gte=1), name="scorerun_version_from_one"),
             models.CheckConstraint(
                 condition=Q(digest__regex=r"^[0-9a-f]{64}$"), name="scorerun_digest_is_sha256"
             ),
             models.CheckConstraint(
-                condition=Q(state=RunState.CLAIMED, lease_expires_at__isnull=False)
-                | (~Q(state=RunState.CLAIMED) & Q(lease_expires_at__isnull=True)),
+                condition=Q(state=JobState.CLAIMED, lease_expires_at__isnull=False)
+                | (~Q(state=JobState.CLAIMED) & Q(lease_expires_at__isnull=True)),
                 name="scorerun_lease_iff_claimed",
             ),
             models.CheckConstraint(
-                condition=Q(state__in=[RunState.DONE, RunState.FAILED], finished_at__isnull=False)
-                | (~Q(state__in=[RunState.DONE, RunState.FAILED]) & Q(finished_at__isnull=True)),
+                condition=Q(state__in=[JobState.DONE, JobState.FAILED], finished_at__isnull=False)
+                | (~Q(state__in=[JobState.DONE, JobState.FAILED]) & Q(finished_at__isnull=True)),
                 name="scorerun_finished_iff_done_or_failed",
             ),
             models.CheckConstraint(
-                condition=~Q(state=RunState.FAILED) | ~Q(error=""), name="scorerun_failed_says_why"
+                condition=~Q(state=JobState.FAILED) | ~Q(error=""), name="scorerun_failed_says_why"
             ),
         ]
         indexes: ClassVar = [
             # for workers: runs that are waiting, or whose claim has expired
             models.Index(
                 fields=["created_at"],
-                condition=Q(state__in=[RunState.PENDING, RunState.CLAIMED]),
+                condition=Q(state__in=[JobState.PENDING, JobState.CLAIMED]),
                 name="scorerun_waiting",
             ),
             # for pages: the latest finished run of a metric

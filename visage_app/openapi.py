@@ -24,7 +24,7 @@ SPECTACULAR_SETTINGS = {
         "TaskKind": "annotation.models.TaskKind",
         "RunKind": "generation.models.RunKind",
         "RunState": "generation.models.RunState",
-        "ScoreRunState": "metrics.models.RunState",
+        "ScoreRunState": "annotation.core.leases.JobState",
         "Variant": "metrics.models.Variant",
     },
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from typing import Self
 
 from django.db import connection
 
@@ -20,7 +21,7 @@ class PeriodicThread:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
-    def __enter__(self) -> PeriodicThread:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

@@ -11,7 +11,8 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from annotation import policies
-from annotation.models import ExportJob, ExportState, Judgement, Study
+from annotation.core.leases import JobState
+from annotation.models import ExportJob, Judgement, Study
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -31,7 +32,7 @@ class ListedExport:
 
     @property
     def waiting(self) -> bool:
-        return self.job.state in (ExportState.PENDING, ExportState.CLAIMED)
+        return self.job.state in (JobState.PENDING, JobState.CLAIMED)
 
     @property
     def can_retry(self) -> bool:

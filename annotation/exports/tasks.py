@@ -9,8 +9,9 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.core import broker
+from annotation.core.leases import JobState
 from annotation.exports.services import jobs as export_jobs
-from annotation.models import ExportJob, ExportState
+from annotation.models import ExportJob
 
 QUEUE = "default"
 _stopping = threading.Event()
@@ -26,7 +27,7 @@ def _stop(**_: Any) -> None:
 def make_export(job_id: int) -> None:
     """Make one export, if it is still waiting."""
     job = export_jobs.make(job_id=job_id, stopping=_stopping.is_set)
-    if job is not None and job.state == ExportState.PENDING:
+    if job is not None and job.state == JobState.PENDING:
         make_export.delay(job_id)
 
 
@@ -36,7 +37,7 @@ def enqueue(job: ExportJob) -> None:
     Without a broker no message is needed: the embedded worker polls for pending rows. If the broker is down,
     `enqueue_waiting` sends the message later.
     """
-    if settings.CELERY_BROKER_URL and job.state == ExportState.PENDING:
+    if settings.CELERY_BROKER_URL and job.state == JobState.PENDING:
         transaction.on_commit(lambda: make_export.delay(job.pk), robust=True)
 
 

@@ -3,6 +3,9 @@
 import hashlib
 import os
 import tempfile
+import time
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
@@ -10,6 +13,8 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
 
 _FOLDER = "images"
+_PART = ".part-"
+_ABANDONED = timedelta(days=1)  # nobody needs a day to write one file
 
 
 def store(data: bytes, *, suffix: str = ".png") -> tuple[str, str]:
@@ -43,10 +48,26 @@ def is_stored(name: str, *, sha256: str) -> bool:
         return False
 
 
+def sweep_unfinished() -> int:
+    """Delete temporary files that killed writers left behind; returns how many.
+
+    A storage that is not a local disk, such as S3, has none.
+    """
+    if not isinstance(default_storage, FileSystemStorage):
+        return 0
+    swept = 0
+    for path in Path(default_storage.path(_FOLDER)).glob(f"{_PART}*"):
+        with suppress(FileNotFoundError):  # its writer has just finished
+            if time.time() - path.stat().st_mtime > _ABANDONED.total_seconds():
+                path.unlink()
+                swept += 1
+    return swept
+
+
 def _write(path: Path, data: bytes) -> None:
     """Write a temporary file and rename it. Others see the complete file or none, even after a power cut."""
     _make_folder(path.parent)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_PART)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)

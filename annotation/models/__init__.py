@@ -14,9 +14,7 @@ from annotation.models.catalogue import (
 from annotation.models.integrations import (
     ApiToken,
     Delivery,
-    DeliveryState,
     ExportJob,
-    ExportState,
     Scope,
     Webhook,
 )

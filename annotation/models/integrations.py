@@ -6,12 +6,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 
+from annotation.core.leases import CLAIM_IFF_CLAIMED, JobState, LeasedJob
 from annotation.models.studies import Study
 
 _UNFINISHED = Q(state__in=["pending", "claimed"])
-_CLAIM_IFF_CLAIMED = Q(state="claimed", claim__isnull=False, lease_expires_at__isnull=False) | (
-    ~Q(state="claimed") & Q(claim__isnull=True, lease_expires_at__isnull=True)
-)
 
 
 class Scope(models.TextChoices):
@@ -92,69 +90,44 @@ class Webhook(models.Model):
         return "failing" if self.failing_since is not None else "on"
 
 
-class DeliveryState(models.TextChoices):
-    """pending -> claimed -> done | pending again | failed (after its last attempt)."""
-
-    PENDING = "pending"
-    CLAIMED = "claimed"
-    DONE = "done"
-    FAILED = "failed"
-
-
-class Delivery(models.Model):
+class Delivery(LeasedJob):
     """One message to one webhook. `key` is the same at every attempt, so receivers can detect repeats."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     key = models.UUIDField(unique=True, default=uuid.uuid4)
     event = models.CharField(max_length=40)
     payload = models.JSONField(default=dict)
-    state = models.CharField(max_length=8, choices=DeliveryState, default=DeliveryState.PENDING)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    claim = models.UUIDField(null=True)
-    lease_expires_at = models.DateTimeField(null=True)
-    not_before = models.DateTimeField(null=True, help_text="Not tried again before then.")
     status = models.PositiveSmallIntegerField(null=True, help_text="HTTP status of the last answer.")
-    error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    finished_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-pk"]
         verbose_name_plural = "deliveries"
         constraints = [
-            CheckConstraint(condition=Q(state__in=DeliveryState.values), name="delivery_state_known"),
+            CheckConstraint(condition=Q(state__in=JobState.values), name="delivery_state_known"),
             CheckConstraint(condition=~Q(event=""), name="delivery_has_event"),
-            CheckConstraint(condition=_CLAIM_IFF_CLAIMED, name="delivery_claim_iff_claimed"),
+            CheckConstraint(condition=CLAIM_IFF_CLAIMED, name="delivery_claim_iff_claimed"),
             CheckConstraint(
-                condition=Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED], finished_at__isnull=False)
-                | (~Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED]) & Q(finished_at__isnull=True)),
+                condition=Q(state__in=[JobState.DONE, JobState.FAILED], finished_at__isnull=False)
+                | (~Q(state__in=[JobState.DONE, JobState.FAILED]) & Q(finished_at__isnull=True)),
                 name="delivery_finished_iff_done_or_failed",
             ),
             CheckConstraint(
-                condition=~Q(state=DeliveryState.FAILED) | ~Q(error=""), name="delivery_failed_says_why"
+                condition=~Q(state=JobState.FAILED) | ~Q(error=""), name="delivery_failed_says_why"
             ),
         ]
         indexes = [
             Index(fields=["created_at"], condition=_UNFINISHED, name="delivery_waiting"),
             # For metrics (visage_app/observability/queries/queues.py) and deletion after a month.
             Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="delivery_finished"),
-            Index(fields=["webhook"], condition=Q(state=DeliveryState.FAILED), name="delivery_failed"),
+            Index(fields=["webhook"], condition=Q(state=JobState.FAILED), name="delivery_failed"),
         ]
 
     def __str__(self) -> str:
         return f"{self.event} to {self.webhook_id}"
 
 
-class ExportState(models.TextChoices):
-    """pending -> claimed -> done | pending again | failed (after its third attempt)."""
-
-    PENDING = "pending"
-    CLAIMED = "claimed"
-    DONE = "done"
-    FAILED = "failed"
-
-
-class ExportJob(models.Model):
+class ExportJob(LeasedJob):
     """One background export and its file.
 
     The row decides; a queue message only wakes a worker. `claim` is a fencing key: a worker whose lease
@@ -166,34 +139,25 @@ class ExportJob(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     format = models.CharField(max_length=20)
     filters = models.JSONField(default=dict)
-    state = models.CharField(max_length=8, choices=ExportState, default=ExportState.PENDING)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    claim = models.UUIDField(null=True)
-    lease_expires_at = models.DateTimeField(null=True)
     rows = models.PositiveBigIntegerField(default=0, help_text="Judgements written so far.")
     total = models.PositiveBigIntegerField(null=True, help_text="Judgements there are to write.")
     file = models.CharField(max_length=200, blank=True)
     size = models.PositiveBigIntegerField(null=True, help_text="bytes")
     sha256 = models.CharField(max_length=64, blank=True)
-    error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    finished_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-pk"]
         constraints = [
-            CheckConstraint(condition=Q(state__in=ExportState.values), name="exportjob_state_known"),
-            CheckConstraint(condition=_CLAIM_IFF_CLAIMED, name="exportjob_claim_iff_claimed"),
+            CheckConstraint(condition=Q(state__in=JobState.values), name="exportjob_state_known"),
+            CheckConstraint(condition=CLAIM_IFF_CLAIMED, name="exportjob_claim_iff_claimed"),
             CheckConstraint(
-                condition=Q(state__in=[ExportState.DONE, ExportState.FAILED], finished_at__isnull=False)
-                | (
-                    ~Q(state__in=[ExportState.DONE, ExportState.FAILED])
-                    & Q(finished_at__isnull=True, file="")
-                ),
+                condition=Q(state__in=[JobState.DONE, JobState.FAILED], finished_at__isnull=False)
+                | (~Q(state__in=[JobState.DONE, JobState.FAILED]) & Q(finished_at__isnull=True, file="")),
                 name="exportjob_finished_iff_done_or_failed",
             ),
             CheckConstraint(
-                condition=~Q(state=ExportState.FAILED) | (~Q(error="") & Q(file="")),
+                condition=~Q(state=JobState.FAILED) | (~Q(error="") & Q(file="")),
                 name="exportjob_failed_says_why",
             ),
             CheckConstraint(

@@ -14,8 +14,9 @@ from annotation.api.errors import refusals
 from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
+from annotation.core.leases import JobState
 from annotation.events import EVENTS
-from annotation.models import Delivery, DeliveryState, Webhook
+from annotation.models import Delivery, Webhook
 from annotation.webhooks import queries
 from annotation.webhooks.services import deliveries, subscriptions
 
@@ -48,7 +49,7 @@ class DeliverySerializer(serializers.Serializer):
     id = serializers.IntegerField()
     key = serializers.UUIDField(help_text="The same at every attempt.")
     event = serializers.CharField()
-    state = serializers.ChoiceField(choices=DeliveryState.choices)
+    state = serializers.ChoiceField(choices=JobState.choices)
     attempts = serializers.IntegerField(help_text="Number of attempts.")
     status = serializers.IntegerField(allow_null=True, help_text="HTTP status of the last response.")
     error = serializers.CharField(help_text="Error of the last attempt.")
@@ -86,7 +87,7 @@ DeliveriesQuery = list_query(
     orders={"id": "pk"},
     default="-id",
     state=serializers.ChoiceField(
-        choices=DeliveryState.choices, required=False, help_text="Only messages in this state."
+        choices=JobState.choices, required=False, help_text="Only messages in this state."
     ),
 )
 _REFUSED = {422: OpenApiResponse(description="The URL may not be called, or the study has enough webhooks.")}

@@ -2,9 +2,8 @@
 
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import Delivery, DeliveryState, Study, Webhook
-
-WAITING = (DeliveryState.PENDING, DeliveryState.CLAIMED)
+from annotation.core.leases import OPEN, JobState
+from annotation.models import Delivery, Study, Webhook
 
 
 def webhooks_of_study(study: Study) -> QuerySet[Webhook]:
@@ -12,8 +11,8 @@ def webhooks_of_study(study: Study) -> QuerySet[Webhook]:
     return (
         Webhook.objects.filter(study=study)
         .annotate(
-            waiting=Count("deliveries", filter=Q(deliveries__state__in=WAITING)),
-            failed=Count("deliveries", filter=Q(deliveries__state=DeliveryState.FAILED)),
+            waiting=Count("deliveries", filter=Q(deliveries__state__in=OPEN)),
+            failed=Count("deliveries", filter=Q(deliveries__state=JobState.FAILED)),
         )
         .order_by("-pk")
     )

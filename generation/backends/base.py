@@ -4,7 +4,7 @@ A backend is one module of this package, named `<kind>_<name>.py` (`image_diffus
 `caption_visage.py`, `encode_open_clip.py`), with a docstring whose first line is shown to people and a
 function `load(recipe, *, device) -> TextToImage | Captioner | Encoder`. Import nothing heavier than numpy and
 pillow before `load` is called: importing torch alone takes 11 s. `batch` is how many images or texts a model
-puts on its device at once; the worker lowers it to Run.batch_size.
+puts on its device at once; the worker lowers it to what fits (jobs/services/batch_sizes.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,32 @@ import numpy as np
 import numpy.typing as npt
 from PIL.Image import Image
 
+Pixels = npt.NDArray[np.uint8]
+"""An image that an encoder has prepared, shape (height, width, 3)."""
+
 
 class BackendError(Exception):
     """An error that a person has to fix: names what was tried and the cure. Trying again does not help."""
+
+
+class DeviceFailed(Exception):
+    """The device of this process failed, not the job: a new process or another worker may succeed."""
+
+
+_DEVICE_ERRORS = (
+    *("CUDA error", "CUDA driver error", "cuDNN error", "CUDNN_STATUS", "CUBLAS_STATUS", "HIP error"),
+    *("device-side assert", "illegal memory access", "unspecified launch failure"),
+)
+_FULL = ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+
+
+def is_device_error(error: BaseException) -> bool:
+    """Whether an error of torch says that the device failed, other than by too little memory."""
+    text = str(error)
+    if any(full in text for full in _FULL):
+        return False
+    named = any(cls.__name__ == "AcceleratorError" for cls in type(error).__mro__)
+    return named or any(part in text for part in _DEVICE_ERRORS)
 
 
 class OutOfMemory(Exception):
@@ -82,8 +105,12 @@ class Encoder(Protocol):
     batch: int
     dim: int
 
-    def encode_images(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
-        """Unit vectors, shape (len(images), dim). Raises OutOfMemory, BackendError."""
+    def prepare(self, image: Image) -> Pixels:
+        """The image as `encode_images` takes it: small, and of the same shape for every image. It runs in
+        the threads that read files, several at a time, while the device computes."""
+
+    def encode_images(self, images: Sequence[Pixels]) -> npt.NDArray[np.float32]:
+        """Unit vectors of prepared images, shape (len(images), dim). Raises OutOfMemory, BackendError."""
 
     def encode_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dim). Raises OutOfMemory, BackendError."""

@@ -4,10 +4,11 @@ As in antarctic-captions (https://github.com/dzryk/antarctic-captions): the imag
 cache of n-grams, and the nearest ones are joined to a row "n-gram | n-gram | ... | ". A BART trained to turn
 such rows into captions samples candidates, and the best by cosine to the image are kept (PROTOCOL §8).
 
-`model`: BART, or another sequence-to-sequence model, by hub id or folder. Plain BART repeats its input; with
-`separator` " <mask> " it fills in captions between the n-grams. Other options: `ngrams`, the folder of the
-cache (manage.py ngrams); `clip` and `pretrained`, the model the cache was made with (encode_open_clip.py);
-`top_ngrams`.
+`model`: the path of antarctic-captions' checkpoint (.ckpt), which replaces the weights of the BART that the
+option `base` names; or BART, or another sequence-to-sequence model, by hub id or folder. Plain BART repeats
+its input; with `separator` " <mask> " it fills in captions between the n-grams. Other options: `ngrams`, the
+cache (ngrams.py); `clip` and `pretrained`, the model the cache was made with (encode_open_clip.py);
+`top_ngrams`. With a checkpoint, the defaults are those of its authors' sampler.py and notebook.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from PIL.Image import Image
 
 from generation import backends
-from generation.backends import sampling, torch_support, weights
+from generation.backends import lightning, sampling, torch_support, weights
 from generation.backends.base import BackendError, Captioner, Encoder
 from generation.backends.captions import EncodedImages, Model, SamplingCaptioner, apply_in_batches
+from generation.backends.ngram_lookup import Lookup
 from generation.backends.ngrams import Ngrams, Vectors
 from generation.backends.sampling import Sampling, parse_options, require
 from generation.backends.torch_support import padded_batches
@@ -49,16 +50,33 @@ class VisageOptions(Sampling):
     def check(self, count: int) -> None:
         super().check(count)
         require(
-            bool(self.ngrams), "ngrams", "name the folder of an n-gram cache (manage.py ngrams makes one)"
+            bool(self.ngrams),
+            "ngrams",
+            "name the folder of an n-gram cache (antarctic-captions', or one by manage.py ngrams)",
         )
         require(1 <= self.top_ngrams <= 100, "top_ngrams", "choose 1 to 100")
         require(bool(self.separator), "separator", "give the text between two n-grams")
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOptions(VisageOptions):
+    """As in antarctic-captions: sampler.py's temperature, and what generate() does unless told otherwise (the
+    50 likeliest tokens; 20 tokens, the decoder's first one included); the notebook's 1,000 candidates."""
+
+    base: str = "facebook/bart-large"
+    method: str = "top_k"
+    max_tokens: int = 19
+    candidates: int = 1000
+
+    def check(self, count: int) -> None:
+        super().check(count)
+        require(bool(self.base), "base", "name the BART that the checkpoint was trained from")
+
+
 class Visage(Model):
-    def __init__(self, model: Any, tokenizer: Any, encoder: Encoder, ngrams: Ngrams, options: VisageOptions):
+    def __init__(self, model: Any, tokenizer: Any, encoder: Encoder, lookup: Lookup, options: VisageOptions):
         self._model, self._tokenizer, self._encoder = model, tokenizer, encoder
-        self._ngrams, self._options = ngrams, options
+        self._lookup, self._options = lookup, options
         self.device = model.device
         self.end = int(tokenizer.eos_token_id)
         most = getattr(model.config, "max_position_embeddings", None) or 512
@@ -66,8 +84,9 @@ class Visage(Model):
 
     def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
         torch = torch_support.import_library("torch")
-        vectors = _encode(self._encoder.encode_images, images, batch)
-        nearest = self._ngrams.nearest(vectors, top=self._options.top_ngrams, product=self._product)
+        prepared = [self._encoder.prepare(image) for image in images]
+        vectors = _encode(self._encoder.encode_images, prepared, batch)
+        nearest = self._lookup.nearest(vectors, top=self._options.top_ngrams)
         rows = ["".join(f"{ngram}{self._options.separator}" for ngram in ngrams) for ngrams in nearest]
         tokens = self._tokenizer(
             rows, padding="max_length", truncation=True, max_length=self._length, return_tensors="pt"
@@ -78,12 +97,6 @@ class Visage(Model):
             function=lambda batch: self._encode(tokens.input_ids[batch], tokens.attention_mask[batch]),
         )
         return {"states": states, "mask": tokens.attention_mask, "vector": torch.from_numpy(vectors)}
-
-    def _product(self, rows: npt.NDArray[Any], images: Vectors) -> Vectors:
-        torch = torch_support.import_library("torch")
-        on_device = torch.from_numpy(np.array(rows)).to(self.device).float()
-        products: Vectors = (torch.from_numpy(images).to(self.device) @ on_device.T).cpu().numpy()
-        return products
 
     def _encode(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         states: torch.Tensor = self._model.get_encoder()(
@@ -123,10 +136,12 @@ def check(recipe: CaptionRecipe) -> VisageOptions:
     """The recipe's options. Raises BackendError for what no weights could do."""
     if not recipe.model:
         raise BackendError(
-            "recipe: model: name the BART that writes the captions, by hub id or folder: one trained to "
-            'turn n-grams into captions, or facebook/bart-large with the option separator=" <mask> ".'
+            "recipe: model: name what writes the captions: the path of antarctic-captions' checkpoint "
+            "(.ckpt); or a BART that was trained to turn n-grams into captions, by hub id or folder; or "
+            'facebook/bart-large with the option separator=" <mask> ".'
         )
-    return parse_options(recipe, VisageOptions)
+    is_checkpoint = recipe.model.endswith(lightning.SUFFIX)
+    return parse_options(recipe, CheckpointOptions if is_checkpoint else VisageOptions)
 
 
 def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
@@ -141,22 +156,39 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     )
     encoder: Any = backends.load(clip, device=device)
     ngrams.check_model(encoder, model=options.clip, pretrained=options.pretrained)
-    transformers = torch_support.import_library("transformers")
-    model, tokenizer, revision = weights.load_transformers(
-        transformers.AutoModelForSeq2SeqLM,
-        transformers.AutoTokenizer,
-        model=recipe.model,
-        revision=recipe.revision,
-        dtype=recipe.dtype,
-        device=torch_device,
-    )
+    model, tokenizer, revision, base = _load_bart(recipe, options, torch_device)
     about = torch_support.about(recipe.model, revision, torch_device, recipe.dtype, "torch", "transformers")
     versions = {
         **encoder.about.libraries,
         **about.libraries,
         "clip": f"{encoder.about.model} {encoder.about.revision}",
-        "ngrams": ngrams.manifest.vectors_sha256,
+        "ngrams": ngrams.version,
+        **base,
     }
     about = replace(about, libraries=versions)
-    visage = Visage(model, tokenizer, encoder, ngrams, options)
+    visage = Visage(model, tokenizer, encoder, Lookup(ngrams, torch_device), options)
     return SamplingCaptioner(visage, options, about=about, count=recipe.count, full=recipe.repeatable)
+
+
+def _load_bart(
+    recipe: CaptionRecipe, options: VisageOptions, device: torch.device
+) -> tuple[Any, Any, str, dict[str, str]]:
+    """The model on the device, its tokenizer, its weights' revision, and the base of a checkpoint."""
+    transformers = torch_support.import_library("transformers")
+    path = options.base if isinstance(options, CheckpointOptions) else recipe.model
+    model, tokenizer, revision = weights.load_transformers(
+        transformers.AutoModelForSeq2SeqLM,
+        transformers.AutoTokenizer,
+        model=path,
+        revision=recipe.revision,
+        dtype=recipe.dtype,
+        device=device,
+    )
+    if not isinstance(options, CheckpointOptions):
+        return model, tokenizer, revision, {}
+    checkpoint = Path(recipe.model).expanduser()
+    state = lightning.load_weights(checkpoint, prefix="model.")
+    cure = f"Name the BART that it was trained from in the option base, which is '{options.base}'."
+    with weights.require_complete(f"The checkpoint {checkpoint}", cure=cure):
+        model.load_state_dict(state)
+    return model, tokenizer, weights.revision_of(checkpoint), {"base": f"{options.base} {revision}"}

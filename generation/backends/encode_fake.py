@@ -11,7 +11,7 @@ import numpy.typing as npt
 import PIL
 from PIL.Image import Image, Resampling
 
-from generation.backends.base import About, Encoder
+from generation.backends.base import About, Encoder, Pixels
 from generation.recipes.recipes import EmbeddingRecipe
 
 _SIDE = 4
@@ -25,11 +25,13 @@ class FakeEncoder:
     batch = 64
     dim = 3 * _SIDE * _SIDE + 1
 
-    def encode_images(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
+    def prepare(self, image: Image) -> Pixels:
+        return np.asarray(image.convert("RGB").resize((_SIDE, _SIDE), Resampling.BOX))
+
+    def encode_images(self, images: Sequence[Pixels]) -> npt.NDArray[np.float32]:
         vectors = np.ones((len(images), self.dim))
         for row, image in enumerate(images):
-            small = image.convert("RGB").resize((_SIDE, _SIDE), Resampling.BOX)
-            vectors[row, 1:] = np.asarray(small, dtype=float).ravel() / 127.5 - 1
+            vectors[row, 1:] = image.ravel() / 127.5 - 1
         return _unit(vectors)
 
     def encode_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +14,7 @@ import numpy.typing as npt
 from PIL.Image import Image
 
 from generation.backends import torch_support, weights
-from generation.backends.base import About, BackendError, Encoder, OutOfMemory
+from generation.backends.base import About, BackendError, Encoder, OutOfMemory, Pixels
 from generation.recipes.recipes import EmbeddingRecipe
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 _BATCH = {"cpu": 64}
 _GPU_BATCH = 1024
-_CHUNK = 128  # on the device at once, while the threads prepare the next
+_CHUNK = 128  # on the device at once, while the next is stacked
 
 
 class OpenClip:
@@ -33,21 +31,27 @@ class OpenClip:
     def __init__(
         self, model: Any, preprocess: Any, tokenizer: Any, *, device: torch.device, dtype: str, about: About
     ) -> None:
-        self._model, self._preprocess, self._tokenizer = model, preprocess, tokenizer
+        self._model, self._tokenizer = model, tokenizer
         self._device, self._dtype = device, torch_support.dtype(dtype)
-        self._threads = ThreadPoolExecutor(min(16, os.cpu_count() or 1), thread_name_prefix="preprocess")
+        # open_clip resizes and crops with Pillow, and ends with ToTensor and Normalize, which the device does
+        # for a whole chunk.
+        *resize, _, normalize = preprocess.transforms
+        self._resize = type(preprocess)(resize)
+        # 255 as a tensor, too: by a plain number a GPU does not divide, and its last bits would differ.
+        self._white, self._mean, self._std = (
+            torch_support.import_library("torch").tensor(value, device=device).view(-1, 1, 1)
+            for value in (255.0, normalize.mean, normalize.std)
+        )
         self.about = about
         self.batch = _BATCH.get(device.type, _GPU_BATCH)
         self.dim = self.encode_texts(["a person"]).shape[1]
 
-    def encode_images(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
-        torch = torch_support.import_library("torch")
-        prepared = [self._threads.submit(self._prepare, image) for image in images]
-        chunks = (
-            torch.stack([one.result() for one in chunk]).to(self._dtype)
-            for chunk in _chunks(prepared, self._chunk)
-        )
-        return self._unit(self._model.encode_image, chunks)
+    def prepare(self, image: Image) -> Pixels:
+        """Pillow does it without Python's lock, so several threads do it at the same time."""
+        return np.asarray(self._resize(image.convert("RGB")))
+
+    def encode_images(self, images: Sequence[Pixels]) -> npt.NDArray[np.float32]:
+        return self._unit(self._model.encode_image, map(self._normalize, _chunks(images, self._chunk)))
 
     def encode_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return self._unit(self._model.encode_text, map(self._tokenizer, _chunks(list(texts), self._chunk)))
@@ -56,11 +60,18 @@ class OpenClip:
     def _chunk(self) -> int:
         return min(self.batch, _CHUNK)
 
-    def _prepare(self, image: Image) -> torch.Tensor:
-        prepared: torch.Tensor = self._preprocess(image.convert("RGB"))
-        return prepared
+    def _normalize(self, images: Sequence[Pixels]) -> torch.Tensor:
+        """The images on the device, as open_clip's preprocessing gives each of them."""
+        lib = torch_support.import_library("torch")
+        # From pinned memory this thread does not wait for the copy: it stacks the next chunk meanwhile.
+        gpu = self._device.type == "cuda"
+        stacked = lib.empty((len(images), *images[0].shape), dtype=lib.uint8, pin_memory=gpu)
+        np.stack(images, out=stacked.numpy())
+        pixels = stacked.to(self._device, non_blocking=True).permute(0, 3, 1, 2).contiguous().float()
+        normalized: torch.Tensor = pixels.div_(self._white).sub_(self._mean).div_(self._std)
+        return normalized.to(self._dtype)
 
-    def _unit(self, encode: Any, chunks: Iterator[torch.Tensor]) -> npt.NDArray[np.float32]:
+    def _unit(self, encode: Any, chunks: Iterable[torch.Tensor]) -> npt.NDArray[np.float32]:
         torch = torch_support.import_library("torch")
         functional = torch_support.import_library("torch.nn.functional")
         try:

@@ -126,20 +126,16 @@ def _write_vectors(
     with (
         (folder / "texts.txt").open("rb") as texts,
         (folder / "vectors.npy").open("wb") as vectors,
-        (folder / "offsets.npy").open("wb") as offsets,
     ):
-        _write_header(vectors, (rows, encoder.dim), dtype)
-        _write_header(offsets, (rows + 1,), np.dtype("<i8"))
-        end = done = 0
-        offsets.write(np.zeros(1, "<i8").tobytes())
+        descr = np.lib.format.dtype_to_descr(dtype)
+        header = {"descr": descr, "fortran_order": False, "shape": (rows, encoder.dim)}
+        np.lib.format.write_array_header_1_0(vectors, header)
+        done = 0
         while lines := list(islice(texts, _TEXTS_AT_ONCE)):
             encoded = _encode(encoder, [line.decode().rstrip("\n") for line in lines])
             stored = encoded.astype(dtype).tobytes()
             sha256.update(stored)
             vectors.write(stored)
-            ends = end + np.cumsum([len(line) for line in lines])
-            offsets.write(ends.astype("<i8").tobytes())
-            end = int(ends[-1])
             done += len(lines)
             progress("encoding", done, rows)
     return sha256.hexdigest()
@@ -157,8 +153,3 @@ def _encode(encoder: Encoder, texts: list[str]) -> Vectors:
         if not np.isfinite(encoded).all():
             raise BackendError("The model returned NaN or infinity. Try --dtype float32.")
         return encoded
-
-
-def _write_header(file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, header)

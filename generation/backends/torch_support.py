@@ -63,9 +63,14 @@ def import_library(name: str) -> Any:
 def _import_torchvision() -> None:
     """Import torchvision, also where its compiled part was not built for this torch.
 
-    The ordinary wheel with a CPU build of torch fails at import, because the schemas of two compiled
-    operators are missing. No backend calls them, but all libraries import torchvision, so the schemas are
-    declared here.
+    The ordinary wheel is linked with CUDA. Beside a CPU build of torch it fails at import, because the
+    schemas of two compiled operators are missing. No backend calls them, but open_clip and transformers
+    import torchvision, so the schemas are declared here.
+
+    No pin can replace this: each torchvision requires exactly one torch, so there is no other version to
+    choose, and pip prefers torch's CPU build where an index has it, although that index may have no CPU build
+    of torchvision. `make test` needs it there, but so do workers and `manage.py generate`, `caption` and
+    `embed`, which is why it is not only in the tests.
     """
     try:
         import_module("torchvision")

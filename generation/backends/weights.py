@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DAMAGED = "The files are incomplete, damaged or of another kind: copy or download them again."
 _LOCAL, _HUB = "local-dir:", "hf-hub:"
+_FILE = "pretrained=/models/open_clip_model.safetensors"
 _PRECISION = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _LIBRARIES = ("diffusers", "transformers")
 _MISSING = "newly initialized"
@@ -95,11 +96,11 @@ def cached_folder(model: str, file: str, revision: str = "") -> Path:
     return Path(hub.try_to_load_from_cache(model, file, revision=revision or None)).parent
 
 
-def download_hint(model: str) -> str:
-    """How to get the weights of a hub id."""
+def download_hint(model: str, *, prefix: str = "") -> str:
+    """How to get the weights of a hub id. `prefix`: of a folder's name in a recipe."""
     return (
         f"On a machine with a network, run 'hf download {model} --local-dir FOLDER' (after 'hf auth login' "
-        "if the model asks for it) and name that folder as the model."
+        f"if the model asks for it) and name that folder as the model: {prefix}FOLDER."
     )
 
 
@@ -202,23 +203,25 @@ def _find_open_clip(open_clip: Any, model: str, pretrained: str) -> tuple[str, s
             raise BackendError(
                 f"There is no folder {folder} on this machine. Name the one with open_clip_config.json."
             )
-        return f"{_LOCAL}{folder}", "", folder, DAMAGED
+        cure = f"It needs open_clip_config.json and its weights, {folder / 'open_clip_model.safetensors'}. "
+        return f"{_LOCAL}{folder}", "", folder, cure + DAMAGED
     if model.startswith(_HUB):
-        return model, "", None, download_hint(model.removeprefix(_HUB))
+        return model, "", None, download_hint(model.removeprefix(_HUB), prefix=_LOCAL)
     name = model.replace("/", "-")
     if name not in open_clip.list_models():
         known = ", ".join(open_clip.list_models())
         raise BackendError(f"open_clip has no model '{model}'. It has: {known}.")
     tags = open_clip.list_pretrained_tags_by_model(name)
     if pretrained in tags:
-        cure = (
-            "It is downloaded at the first use if there is a network; or give the path of its weights file."
-        )
-        return name, pretrained, None, cure
+        hub = open_clip.get_pretrained_cfg(name, pretrained).get("hf_hub", "").rstrip("/")
+        is_folder = hub.count("/") == 1  # some tags name one file of a repository
+        hint = download_hint(hub, prefix=_LOCAL) if is_folder else f"Or give a file of its weights: {_FILE}."
+        return name, pretrained, None, f"It is downloaded at the first use if there is a network. {hint}"
     file = Path(pretrained).expanduser()
     if not pretrained or not file.is_file():
+        tag = f"a tag, for example pretrained={tags[0]} (there are {', '.join(tags)}), or " if tags else ""
         raise BackendError(
             f"'{pretrained}' is neither a file of weights on this machine nor a tag of {name}. "
-            f"Its tags: {', '.join(tags) or 'none'}."
+            f"Give {tag}a file of its weights, for example {_FILE}."
         )
     return name, str(file), file, DAMAGED

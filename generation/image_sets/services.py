@@ -8,9 +8,10 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.images import files as image_files
 from annotation.models import AuditEvent, Image, ImageSet
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 
 Progress = Callable[[int, int], None]
 """(files checked, files in total)."""

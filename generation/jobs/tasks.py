@@ -3,13 +3,16 @@
 import threading
 from typing import Any
 
+from billiard import current_process
 from celery import shared_task
 from celery.signals import worker_shutting_down
+from celery.worker import state as worker_state
 from django.conf import settings
 from django.db import transaction
 
 from annotation.core import broker
 from generation.jobs.services import work
+from generation.jobs.services.sickness import WorkerIll
 from generation.models import Run, RunState
 
 QUEUE = "gpu"
@@ -27,14 +30,26 @@ def _stop(**_: Any) -> None:
 def work_slice(run_id: int) -> None:
     """Work on a run for JOB_SLICE_SECONDS; then the next message has its turn.
 
-    While work is left, each message is replaced by one. A worker that finds the queue empty sends one more
-    before it starts: so a run reaches all idle workers, with at most one message too many.
+    The run whose model is loaded goes on for a fair time, whichever run the message names. While work is
+    left, each message is replaced by one. A worker that finds the queue empty sends one more before it
+    starts: so a run reaches all idle workers, with at most one message too many.
     """
     if not queued_messages() and run_id in work.runs_needing_work():
         work_slice.delay(run_id)
-    work.work(run_id=run_id, seconds=settings.JOB_SLICE_SECONDS, stopping=_stopping.is_set)
+    try:
+        work.work(run_id=work.next_run(run_id), seconds=settings.JOB_SLICE_SECONDS, stopping=_stopping.is_set)
+    except WorkerIll:
+        _end_process()
     if run_id in work.runs_needing_work():
         work_slice.delay(run_id)
+
+
+def _end_process() -> None:
+    """End Celery's worker after this message, with an exit code that makes its supervisor start another."""
+    if current_process().name != "MainProcess":
+        raise SystemExit(1)  # of a pool: another process takes its place
+    _stopping.set()
+    worker_state.should_stop = 1  # type: ignore[assignment] # the exit code; the stubs know None alone
 
 
 def enqueue(run: Run) -> None:

@@ -1,7 +1,7 @@
 """Runs and jobs, and the images, captions and embeddings they made (DESIGN §3, §6)."""
 
 from generation.models.products import Caption, Embedding, Provenance
-from generation.models.runs import Job, JobState, Run, RunKind, RunState
+from generation.models.runs import BatchSize, Job, Run, RunKind, RunState
 from generation.models.workers import Worker
 
-__all__ = ["Caption", "Embedding", "Job", "JobState", "Provenance", "Run", "RunKind", "RunState", "Worker"]
+__all__ = ["BatchSize", "Caption", "Embedding", "Job", "Provenance", "Run", "RunKind", "RunState", "Worker"]

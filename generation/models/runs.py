@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from annotation.core.leases import CLAIM_IFF_CLAIMED, JobState, LeasedJob
 from annotation.models import Attribute, IdentityGroup, Image, ImageSet
 from generation.recipes.prompts import PromptSet
 
@@ -31,20 +32,11 @@ class RunState(models.TextChoices):
     CANCELLED = "cancelled"
 
 
-class JobState(models.TextChoices):
-    """pending -> claimed -> done | pending again | failed (after the third attempt)."""
-
-    PENDING = "pending"
-    CLAIMED = "claimed"
-    DONE = "done"
-    FAILED = "failed"
-
-
 class Run(models.Model):
     """One recipe for one image set. The same recipe gives the same run (`recipe_hash`, recipes/recipes.py).
 
-    `backend` names a module of generation/backends. `batch_size` is the batch that fits into the workers'
-    memory: it only shrinks, and is null until a worker runs out of memory.
+    `backend` names a module of generation/backends. `failures_accepted`: somebody resumed it although most of
+    its jobs fail, so it does not pause for that again.
     """
 
     kind = models.CharField(max_length=12, choices=RunKind)
@@ -53,8 +45,8 @@ class Run(models.Model):
     backend = models.CharField(max_length=40)
     recipe = models.JSONField(help_text="Everything that decides what comes out, but for the jobs.")
     recipe_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the canonical recipe.")
-    batch_size = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True, help_text="Why it paused by itself; empty once it runs again.")
+    failures_accepted = models.BooleanField(default=False, db_default=False)
     made_with = models.JSONField(
         default=list,
         db_default=models.Value(
@@ -79,9 +71,6 @@ class Run(models.Model):
                 condition=Q(recipe_hash__regex=r"^[0-9a-f]{64}$"), name="run_recipe_hash_is_sha256"
             ),
             models.CheckConstraint(
-                condition=Q(batch_size__isnull=True) | Q(batch_size__gte=1), name="run_batch_size_from_one"
-            ),
-            models.CheckConstraint(
                 condition=~Q(state=RunState.RUNNING) | Q(started_at__isnull=False),
                 name="run_started_at_once_running",
             ),
@@ -96,7 +85,26 @@ class Run(models.Model):
         return str(self.recipe.get("model") or self.backend)
 
 
-class Job(models.Model):
+class BatchSize(models.Model):
+    """The batch of a run that fits into one kind of device; there is no row until a worker ran out of
+    memory."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="batch_sizes")
+    device = models.CharField(max_length=120)
+    size = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["device"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "device"], name="batchsize_unique_device"),
+            models.CheckConstraint(condition=Q(size__gte=1), name="batchsize_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.size} on {self.device}"
+
+
+class Job(LeasedJob):
     """One image to generate (with its group, prompt and seed), or one image to caption or to embed.
 
     `claim` protects against late workers: one whose lease has expired finds another key and writes nothing.
@@ -105,7 +113,6 @@ class Job(models.Model):
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="jobs")
-    state = models.CharField(max_length=8, choices=JobState, default=JobState.PENDING)
     group = models.ForeignKey(IdentityGroup, on_delete=models.PROTECT, null=True, related_name="+")
     attribute = models.ForeignKey(
         Attribute, on_delete=models.PROTECT, null=True, related_name="+", help_text="'described as ...'"
@@ -120,14 +127,8 @@ class Job(models.Model):
     )
     seed = models.PositiveBigIntegerField(null=True)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, null=True, related_name="jobs")
-    attempts = models.PositiveSmallIntegerField(default=0)
-    claim = models.UUIDField(null=True)
-    lease_expires_at = models.DateTimeField(null=True)
-    not_before = models.DateTimeField(null=True, help_text="Not tried again before then.")
-    error = models.TextField(blank=True)
     worker = models.CharField(max_length=200, blank=True, help_text="Host and process that took it last.")
     seconds = models.FloatField(null=True, help_text="Model time, its share of the batch.")
-    finished_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -154,11 +155,7 @@ class Job(models.Model):
                 | Q(group__isnull=True, seed__isnull=True, image__isnull=False, prompt=""),
                 name="job_picture_or_image",
             ),
-            models.CheckConstraint(
-                condition=Q(state=JobState.CLAIMED, claim__isnull=False, lease_expires_at__isnull=False)
-                | (~Q(state=JobState.CLAIMED) & Q(claim__isnull=True, lease_expires_at__isnull=True)),
-                name="job_claim_iff_claimed",
-            ),
+            models.CheckConstraint(condition=CLAIM_IFF_CLAIMED, name="job_claim_iff_claimed"),
             models.CheckConstraint(
                 condition=~Q(state=JobState.DONE) | Q(image__isnull=False, finished_at__isnull=False),
                 name="job_done_has_image",

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Image, ImageSet, Study
 from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units.planned import quoted_list
 from generation import backends
 from generation.backends.base import BackendError
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.plans.errors import PlanRefused
 from generation.plans.queries.estimates import Estimate, cost_of_precision, estimate
 from generation.plans.queries.identity_groups import attributes_by_group

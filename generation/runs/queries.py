@@ -9,8 +9,10 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from annotation.core.leases import JobState
 from annotation.models import Image
-from generation.models import Job, JobState, Run, RunState
+from generation.jobs.services import workers
+from generation.models import Job, Run, RunState
 
 _WINDOW = timedelta(minutes=2)
 """The rate is measured over this window: the current speed, not that of last night."""
@@ -36,7 +38,8 @@ class Failure:
 @dataclass(frozen=True)
 class Progress:
     """Jobs of a run by state. `rate`: jobs per second in the last two minutes, None if none was finished or
-    the run is not running; `seconds_left` at that rate. `errors`: the most frequent first."""
+    the run is not running; `seconds_left` at that rate. `errors`: the most frequent first. `loading`: since
+    when its model is being loaded, if no worker has it yet."""
 
     state: str
     error: str
@@ -48,6 +51,7 @@ class Progress:
     rate: float | None
     seconds_left: float | None
     errors: tuple[Failure, ...]
+    loading: datetime | None
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,7 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
         rate=rate,
         seconds_left=left / rate if rate else None,
         errors=_errors(run),
+        loading=workers.loading(run) if current.state == RunState.RUNNING else None,
     )
 
 

@@ -17,11 +17,13 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import Attribute, AuditEvent, ImageSet, Study
 from annotation.studies.services import studies
 from generation import backends
 from generation.backends.base import BackendError
-from generation.models import Job, JobState, Run, RunState
+from generation.jobs.services import claims
+from generation.models import Job, Run, RunState
 from generation.plans.queries.image_sets import check_set
 from generation.plans.services import MissingJobs, Plan, missing_jobs
 from generation.recipes.recipes import FAKE, ImageRecipe, RecipeRefused, as_json, from_json, picture_seed
@@ -101,15 +103,19 @@ def pause(*, run: Run, by: User | None) -> bool:
 def resume(*, run: Run, by: User | None) -> bool:
     """paused -> running; False if it is already running.
 
-    The error that paused it stays until a worker has made something. Raises RunRefused, also for a recipe
-    that would certainly pause again.
+    The error that paused it stays until a worker has made something. A run of which most jobs fail does not
+    pause for that again. Raises RunRefused, also for a recipe that would certainly pause again.
     """
     if run.state == RunState.PAUSED:
         try:
             backends.check(from_json(run.recipe))
         except (BackendError, RecipeRefused) as error:
             raise RunRefused(errors.STILL_REFUSED % {"run": run.pk, "error": error}) from error
-    return _transition("resume", run, RunState.RUNNING, by)
+    accepted = bool(claims.mostly_fails(run.pk))
+    resumed = _transition("resume", run, RunState.RUNNING, by)
+    if resumed and accepted:
+        Run.objects.filter(pk=run.pk).update(failures_accepted=True)
+    return resumed
 
 
 def cancel(*, run: Run, by: User | None) -> bool:

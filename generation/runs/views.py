@@ -213,7 +213,7 @@ def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
 
 def _page_version(progress: queries.Progress) -> str:
     """Changes when more than the numbers on the page changes."""
-    return f"{progress.state} {progress.failed} {len(progress.errors)} {progress.error}"
+    return f"{progress.state} {progress.failed} {len(progress.errors)} {progress.error} {progress.loading}"
 
 
 def progress_texts(progress: queries.Progress) -> dict[str, str]:

@@ -16,10 +16,11 @@ from rest_framework.response import Response
 from annotation.api.errors import Conflict, Refused, refusals
 from annotation.api.pages import documents_list, filtered_page, page, page_serializer
 from annotation.api.resource import Resource
+from annotation.core.leases import JobState
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
 from metrics.core.studies import get_study_or_404
-from metrics.models import RunState, Score, ScoreRun
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import queries, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS, Metric
@@ -155,10 +156,10 @@ class ScoreRuns(Resource):
             )
         except ValueError as error:
             raise Refused(str(error)) from error
-        if run.state == RunState.FAILED:
+        if run.state == JobState.FAILED:
             raise Conflict(f"Run {run.pk} failed for these answers: {run.error} Retry that run.")
         enqueue(run)
-        return Response(ScoreRunSerializer(run).data, status=200 if run.state == RunState.DONE else 202)
+        return Response(ScoreRunSerializer(run).data, status=200 if run.state == JobState.DONE else 202)
 
 
 class OneScoreRun(Resource):

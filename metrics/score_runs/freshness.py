@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
+from annotation.core.leases import JobState
 from annotation.models import Study
-from metrics.models import RunState, ScoreRun, Variant
+from metrics.models import ScoreRun, Variant
 from metrics.score_runs import queries
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.queries import ScoreRequest
@@ -73,7 +74,7 @@ def check(study: Study, requests: Sequence[ScoreRequest]) -> Freshness:
         enqueue(run)
         found.append(run)
         # these answers were scored before, for example if one was withdrawn and restored
-        ready = ready or run.state == RunState.DONE
+        ready = ready or run.state == JobState.DONE
     return of_runs(found, ready=ready, stale=bool(found), refused=refused)
 
 
@@ -83,8 +84,8 @@ def of_runs(
     """The state of a page for which `runs` were requested."""
     return Freshness(
         refused=tuple(refused),
-        waiting=tuple(run for run in runs if run.state in {RunState.PENDING, RunState.CLAIMED}),
-        failed=tuple(run for run in runs if run.state == RunState.FAILED),
+        waiting=tuple(run for run in runs if run.state in {JobState.PENDING, JobState.CLAIMED}),
+        failed=tuple(run for run in runs if run.state == JobState.FAILED),
         stale=stale,
         ready=ready,
     )
@@ -95,5 +96,5 @@ def check_waiting(study: Study, waiting: Sequence[str]) -> Freshness:
     keys = {int(text) for text in waiting if text.isdecimal() and len(text) < 19}
     runs = list(ScoreRun.objects.filter(study=study, pk__in=keys))
     # A run that no longer exists was replaced by one of the present answers.
-    done = len(runs) < len(keys) or any(run.state == RunState.DONE for run in runs)
+    done = len(runs) < len(keys) or any(run.state == JobState.DONE for run in runs)
     return of_runs(runs, ready=done, stale=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
+from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Study
-from metrics.models import RunState, Score, ScoreRun
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.metric import Metric
@@ -89,7 +90,7 @@ def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, st
         version=entry.version,
         variant=variant,
         parameters=serialize_parameters(chosen),
-        state=RunState.DONE,
+        state=JobState.DONE,
     ).order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")
 
 
@@ -108,7 +109,7 @@ def score_history(
     """The scores `names` of `group` in the latest finished runs of `metric`, newest first. Two queries."""
     runs = list(
         ScoreRun.objects.filter(
-            study=study, metric=metric, variant=variant, state=RunState.DONE, parameters="{}"
+            study=study, metric=metric, variant=variant, state=JobState.DONE, parameters="{}"
         ).order_by("-finished_at", "-pk")[:MAX_RUNS]
     )
     found = {
@@ -133,7 +134,7 @@ def score_history(
 
 def failed_runs(study: Study) -> list[ScoreRun]:
     """Failed runs without a later successful run of the same scores, newest first."""
-    runs = ScoreRun.objects.filter(study=study, state__in=[RunState.FAILED, RunState.DONE])
+    runs = ScoreRun.objects.filter(study=study, state__in=[JobState.FAILED, JobState.DONE])
     return list(_still_failed(runs.order_by("-finished_at", "-pk")[:100]))[:_MAX_FAILED]
 
 
@@ -141,6 +142,6 @@ def _still_failed(runs: Iterable[ScoreRun]) -> Iterable[ScoreRun]:
     seen = set()
     for run in runs:
         scores = (run.metric, run.variant, run.parameters)
-        if scores not in seen and run.state == RunState.FAILED:
+        if scores not in seen and run.state == JobState.FAILED:
             yield run
         seen.add(scores)

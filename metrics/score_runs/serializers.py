@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
+from annotation.core.leases import JobState
 from metrics.core.serializers import (
     MAX_ID,
     AttributeRefSerializer,
@@ -16,7 +17,7 @@ from metrics.core.serializers import (
     NumberSerializer,
     text_choice,
 )
-from metrics.models import RunState, Variant
+from metrics.models import Variant
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import MIN_RESAMPLES
 
@@ -67,7 +68,7 @@ class ScoreRunSerializer(serializers.Serializer[Any]):
     seed = serializers.IntegerField()
     resamples = serializers.IntegerField(help_text="Bootstrap resamples; 0: no intervals.")
     rule = serializers.CharField(allow_blank=True, help_text="Empty until it is done.")
-    state = serializers.ChoiceField(RunState.choices)
+    state = serializers.ChoiceField(JobState.choices)
     attempts = serializers.IntegerField()
     error = serializers.CharField(allow_blank=True)
     code_version = serializers.CharField(allow_blank=True)
@@ -124,7 +125,7 @@ ScoreRunQuery = list_query(
     default="-created_at",
     metric=serializers.ChoiceField(METRIC_NAMES, required=False),
     variant=serializers.ChoiceField(Variant.choices, required=False),
-    state=serializers.ChoiceField(RunState.choices, required=False),
+    state=serializers.ChoiceField(JobState.choices, required=False),
 )
 
 

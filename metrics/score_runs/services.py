@@ -3,25 +3,25 @@
 import json
 import logging
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation import events
 from annotation.core.code_version import code_version
+from annotation.core.leases import Claim, Heartbeat, JobState, Leases
 from annotation.models import Study
 from metrics.core.fingerprints import snapshot
-from metrics.models import RunState, Score, ScoreRun
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import queries, registry
 from metrics.score_runs.evaluation import Evaluation, evaluate, inputs_digest
 from metrics.score_runs.metric import NothingToCompute
 from metrics.score_runs.shared_resamples import sharing_resamples
 
-TRIES = 3
-LEASE = timedelta(minutes=10)
+LEASES = Leases(ScoreRun, related=("study",))
 log = logging.getLogger(__name__)
 
 
@@ -57,7 +57,7 @@ def request(
         resamples=requested_resamples if entry.interval else 0,
     )
     newest = None if created else queries.newest_run(study, metric, variant, parameters)
-    if newest is not None and newest != run and run.state == RunState.DONE:
+    if newest is not None and newest != run and run.state == JobState.DONE:
         ScoreRun.objects.filter(pk=run.pk).update(confirmed_at=timezone.now())
         run.refresh_from_db()
     return run
@@ -66,33 +66,14 @@ def request(
 def retry(*, run_id: int) -> bool:
     """Put a failed run back into the queue. Returns whether there was one. Raises ValueError if its
     embeddings no longer exist."""
-    failed = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).select_related("study").first()
+    failed = ScoreRun.objects.filter(pk=run_id, state=JobState.FAILED).select_related("study").first()
     if failed is None:
         return False
     registry.get(failed.metric).check_inputs(failed.study, json.loads(failed.parameters))
-    moved = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).update(
-        state=RunState.PENDING, attempts=0, error="", finished_at=None
+    moved = ScoreRun.objects.filter(pk=run_id, state=JobState.FAILED).update(
+        state=JobState.PENDING, attempts=0, error="", finished_at=None
     )
     return moved == 1
-
-
-def _claim(run_id: int, now: datetime) -> ScoreRun | None:
-    """Claim the run by one conditional update that also counts the attempt. A killed worker has used up an
-    attempt, so a run that kills workers ends as failed and does not loop forever."""
-    claimable = Q(state=RunState.PENDING) | Q(state=RunState.CLAIMED, lease_expires_at__lt=now)
-    # a run whose last worker was killed
-    ScoreRun.objects.filter(
-        pk=run_id, state=RunState.CLAIMED, lease_expires_at__lt=now, attempts__gte=TRIES
-    ).update(
-        state=RunState.FAILED,
-        lease_expires_at=None,
-        finished_at=now,
-        error=f"{TRIES} workers took it and none came back. Look for a killed worker, then retry.",
-    )
-    claimed = ScoreRun.objects.filter(claimable, pk=run_id, attempts__lt=TRIES).update(
-        state=RunState.CLAIMED, attempts=F("attempts") + 1, lease_expires_at=now + LEASE
-    )
-    return ScoreRun.objects.select_related("study").get(pk=run_id) if claimed else None
 
 
 def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
@@ -102,12 +83,12 @@ def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
     Never raises for a failed computation: the row stores the error and is pending again until its third
     attempt; without inputs it fails at once.
     """
-    run = _claim(run_id, now or timezone.now())
-    if run is None:
+    claim = LEASES.claim(ScoreRun.objects.filter(pk=run_id), now=now)
+    if claim is None:
         return None
-    mine = ScoreRun.objects.filter(pk=run.pk, state=RunState.CLAIMED, attempts=run.attempts)
+    [run] = claim.jobs
     try:
-        with snapshot():
+        with Heartbeat(claim), snapshot():
             study = Study.objects.select_related("stereotype_source").get(pk=run.study_id)
             result = evaluate(
                 study=study,
@@ -118,23 +99,19 @@ def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
                 parameters=json.loads(run.parameters),
             )
     except Exception as error:
-        last = run.attempts >= TRIES or isinstance(error, NothingToCompute)
-        if isinstance(error, NothingToCompute):
+        nothing = isinstance(error, NothingToCompute)
+        if nothing:
             log.info("score run %s has nothing to be computed from", run.pk)
         else:
-            log.exception("score run %s failed (try %s of %s)", run.pk, run.attempts, TRIES)
-        mine.update(
-            state=RunState.FAILED if last else RunState.PENDING,
-            error=f"{type(error).__name__}: {error}",
-            lease_expires_at=None,
-            finished_at=timezone.now() if last else None,
-        )
+            log.exception("score run %s failed (try %s of %s)", run.pk, run.attempts, LEASES.tries)
+        claim.fail({run.pk: f"{type(error).__name__}: {error}"}, final=nothing)
         return ScoreRun.objects.get(pk=run.pk)
-    return _store(run, result)
+    return _store(claim, result)
 
 
-def _store(run: ScoreRun, result: Evaluation) -> ScoreRun | None:
+def _store(claim: Claim[ScoreRun], result: Evaluation) -> ScoreRun | None:
     """Store the scores, if this worker still holds the run."""
+    [run] = claim.jobs
     scores = [
         Score(
             run_id=run.pk,
@@ -154,20 +131,8 @@ def _store(run: ScoreRun, result: Evaluation) -> ScoreRun | None:
     ]
     try:
         with transaction.atomic():
-            # The attempt is a fencing token: it has changed if this worker's lease expired.
-            finished = ScoreRun.objects.filter(
-                pk=run.pk, state=RunState.CLAIMED, attempts=run.attempts
-            ).update(
-                state=RunState.DONE,
-                # answers may have changed between the request and the computation
-                digest=result.digest,
-                rule=result.rule,
-                code_version=code_version(),
-                error="",
-                lease_expires_at=None,
-                finished_at=timezone.now(),
-            )
-            if not finished:
+            # The answers may have changed between the request and the computation.
+            if not claim.finish(digest=result.digest, rule=result.rule, code_version=code_version()):
                 return None
             Score.objects.bulk_create(scores, batch_size=1000)
             events.announce(
@@ -179,7 +144,7 @@ def _store(run: ScoreRun, result: Evaluation) -> ScoreRun | None:
         if result.digest == run.digest:
             raise
         # Another run was requested for the present answers, so this one is not needed.
-        ScoreRun.objects.filter(pk=run.pk, state=RunState.CLAIMED, attempts=run.attempts).delete()
+        claim.held().delete()
         return None
     return ScoreRun.objects.get(pk=run.pk)
 
@@ -192,7 +157,7 @@ def compute_with_waiting(*, run_id: int) -> ScoreRun | None:
         if run is None:
             return None
         others = ScoreRun.objects.filter(
-            study=run.study_id, seed=run.seed, resamples=run.resamples, state=RunState.PENDING
+            study=run.study_id, seed=run.seed, resamples=run.resamples, state=JobState.PENDING
         ).exclude(pk=run.pk)
         for other_id in list(others.order_by("created_at", "pk").values_list("pk", flat=True)):
             compute(run_id=other_id)
@@ -206,11 +171,10 @@ def compute_pending(limit: int = 10, *, now: datetime | None = None) -> int:
     with sharing_resamples():
         for run_id in list(waiting(moment).values_list("pk", flat=True)[:limit]):
             run = compute(run_id=run_id, now=moment)
-            finished += run is not None and run.state == RunState.DONE
+            finished += run is not None and run.state == JobState.DONE
     return finished
 
 
 def waiting(now: datetime | None = None) -> QuerySet[ScoreRun]:
     """The runs that a worker could claim now, oldest first."""
-    expired = Q(state=RunState.CLAIMED, lease_expires_at__lt=now or timezone.now())
-    return ScoreRun.objects.filter(Q(state=RunState.PENDING) | expired).order_by("created_at", "pk")
+    return LEASES.claimable(now).order_by("created_at", "pk")

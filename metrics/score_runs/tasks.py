@@ -5,7 +5,8 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.core import broker
-from metrics.models import RunState, ScoreRun
+from annotation.core.leases import JobState
+from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 
 QUEUE = "default"
@@ -24,7 +25,7 @@ def enqueue(run: ScoreRun) -> None:
     def send() -> None:
         compute_score_run.delay(run.pk)
 
-    if settings.CELERY_BROKER_URL and run.state == RunState.PENDING:
+    if settings.CELERY_BROKER_URL and run.state == JobState.PENDING:
         transaction.on_commit(send, robust=True)
 
 

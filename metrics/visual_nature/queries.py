@@ -8,11 +8,12 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from annotation.core import scales
+from annotation.core.leases import JobState
 from annotation.models import Association, Attribute, IdentityGroup, Study, TaskKind
 from metrics.core.answers import counted_judgements, stereotypes
 from metrics.core.tables import Order
 from metrics.depiction.queries.gallery import Filters, GalleryImage, gallery_page
-from metrics.models import RunState, Score, ScoreRun, Variant
+from metrics.models import Score, ScoreRun, Variant
 from metrics.score_runs import queries, registry
 
 PER_PAGE = 100
@@ -178,7 +179,7 @@ def _newest_runs(study: Study) -> dict[int, ScoreRun]:
         metric.name: (metric.version, queries.serialize_parameters(registry.parameters(metric)))
         for metric in registry.metrics()
     }
-    finished = ScoreRun.objects.filter(study=study, variant=Variant.CORRECTED, state=RunState.DONE)
+    finished = ScoreRun.objects.filter(study=study, variant=Variant.CORRECTED, state=JobState.DONE)
     newest: dict[str, ScoreRun] = {}
     for run in finished.order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")[:_RUNS]:
         if usual.get(run.metric) == (run.version, run.parameters):

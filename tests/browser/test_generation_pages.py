@@ -4,9 +4,10 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotation.core.leases import JobState
 from annotation.models import Image
 from generation.jobs.services import work
-from generation.models import Job, JobState, Run
+from generation.models import Job, Run
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
 from tests import factories

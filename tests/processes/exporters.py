@@ -16,11 +16,12 @@ import django
 django.setup()
 
 from annotation import export_files  # noqa: E402
+from annotation.core.leases import JobState  # noqa: E402
 from annotation.exports import packing  # noqa: E402
 from annotation.exports.selection import Filters  # noqa: E402
 from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from annotation.exports.services import writing  # noqa: E402
-from annotation.models import AuditEvent, ExportJob, ExportState  # noqa: E402
+from annotation.models import AuditEvent, ExportJob  # noqa: E402
 from tests import factories  # noqa: E402
 
 
@@ -43,7 +44,7 @@ def make(job_id: str, die: str = "") -> str:
     while True:
         export_jobs.make(job_id=int(job_id))
         state = ExportJob.objects.get(pk=job_id).state
-        if state in (ExportState.DONE, ExportState.FAILED):
+        if state in (JobState.DONE, JobState.FAILED):
             return state
         time.sleep(0.2)
 

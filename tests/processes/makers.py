@@ -25,8 +25,8 @@ from annotation.images import files as image_files  # noqa: E402
 from annotation.models import Image  # noqa: E402
 from generation.backends.image_fake import FakeTextToImage  # noqa: E402
 from generation.jobs import tasks  # noqa: E402
-from generation.jobs.services import claims, work  # noqa: E402
-from generation.models import Job, Provenance, Run, RunState  # noqa: E402
+from generation.jobs.services import claims, session, work  # noqa: E402
+from generation.models import Job, Provenance, Run, RunState, Worker  # noqa: E402
 from tests.generation.jobs.world import run_of_pictures  # noqa: E402
 
 T = TypeVar("T")
@@ -85,11 +85,12 @@ def _asked(question: Callable[[], T]) -> T:
 
 def make_on_a_small_disk(run_id: str) -> dict[str, object]:
     """Work where there is room for a part only; more room comes when it has been missed."""
-    work._DISK_FULL_SECONDS = 1
+    session._STORAGE_SECONDS = 1
     media = Path(settings.MEDIA_ROOT)
     media.mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", str(media)], check=True)
-    work.work(run_id=int(run_id), seconds=8)
+    enough = time.monotonic() + 8
+    work.work(run_id=int(run_id), stopping=lambda: time.monotonic() > enough)
     waiting = Job.objects.filter(run_id=run_id, error__contains="No space left")
     missed = {"waiting": waiting.count(), "tries": sorted(set(waiting.values_list("attempts", flat=True)))}
     before = _count(int(run_id))
@@ -102,6 +103,11 @@ def make_on_a_small_disk(run_id: str) -> dict[str, object]:
 
 def count(run_id: str) -> dict[str, object]:
     return _count(int(run_id))
+
+
+def ill() -> list[str]:
+    """The errors of the workers that fell ill."""
+    return list(Worker.objects.exclude(ill_at=None).values_list("error", flat=True))
 
 
 def change(run_id: str, state: str) -> None:
@@ -207,14 +213,14 @@ def _die_generating() -> None:
 def _stop_generating() -> None:
     """Stop while a batch is made, and go on when told to. Not while another is claimed: whoever is stopped in
     a transaction holds up all others."""
-    wait = work._Session._await
+    wait = session.Session._await
 
     def stopping(self, batch):
-        work._Session._await = wait
+        session.Session._await = wait
         os.kill(os.getpid(), signal.SIGSTOP)
         return wait(self, batch)
 
-    work._Session._await = stopping
+    session.Session._await = stopping
 
 
 def _die_writing() -> None:

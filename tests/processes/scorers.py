@@ -14,6 +14,7 @@ django.setup()
 
 from django.utils import timezone  # noqa: E402
 
+from annotation.core.leases import lease_length  # noqa: E402
 from annotation.models import Study  # noqa: E402
 from metrics.models import ScoreRun  # noqa: E402
 from metrics.score_runs import services as score_runs  # noqa: E402
@@ -37,7 +38,7 @@ def compute(seed: str, die: str = "") -> dict[str, object]:
 def finish(seed: str) -> list[dict[str, object]]:
     """What a worker that died has left; and what there is once its lease is over and another looked."""
     left = _look(seed)
-    score_runs.compute_pending(now=timezone.now() + score_runs.LEASE + timedelta(seconds=1))
+    score_runs.compute_pending(now=timezone.now() + lease_length() + timedelta(seconds=1))
     return [left, _look(seed)]
 
 

@@ -163,7 +163,7 @@ def export() -> dict[str, object]:
         factories.response(factories.attribute_unit(task), justification=os.urandom(40).hex())
     job = export_jobs.request(study=study, fmt="csv", filters=Filters(), by=factories.user(admin=True))
     seen = []
-    export_jobs.DISK_FULL_PAUSE = timedelta(seconds=1)
+    export_jobs.STORAGE_PAUSE = timedelta(seconds=1)
     for size in ("", "50m"):
         if size:
             resize(export_files.work_folder(), size)

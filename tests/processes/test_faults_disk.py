@@ -90,7 +90,7 @@ def test_a_full_disk_leaves_the_backup_that_was_there(installation: Installation
 
 def test_a_full_disk_lets_an_export_wait_until_there_is_room(small_disk):
     full, after = small_disk("export")["seen"]
-    assert full[:2] == ["claimed", 0]
+    assert full[:2] == ["pending", 0]
     assert "The disk is full (No space left on device)" in full[2]
     assert full[3] == 0, "half an export lies about"
     assert after == ["done", 1, "", 0, 400]

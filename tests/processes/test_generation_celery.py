@@ -41,9 +41,9 @@ class Workers:
         self._installation = installation
         self.running: list[Started] = []
 
-    def start(self) -> Started:
+    def start(self, app: str = "visage_app") -> Started:
         name = f"gpu{len(self.running)}-{time.monotonic_ns()}@here"
-        command = ["-m", "celery", "-A", "visage_app", "worker", "-Q", "gpu", "-P", "solo", "-n", name]
+        command = ["-m", "celery", "-A", app, "worker", "-Q", "gpu", "-P", "solo", "-n", name]
         command += ["--without-mingle", "--without-gossip", "-l", "WARNING"]
         worker = self._installation.python(*command)
         self.running.append(worker)
@@ -121,6 +121,21 @@ def test_a_worker_outlives_its_connections_to_the_broker(served: Installation, w
     assert cut, "no connection was cut: nothing was tested"
 
     check_whole(until_over(served, run, sweep=True), 3000)
+
+
+def test_a_worker_whose_card_fails_ends_and_costs_no_job(served: Installation, workers: Workers):
+    run = act(served, "plan", 1000)
+    sick = workers.start("tests.processes.sick")
+    act(served, "ring", run)
+    assert sick.wait(timeout=60) == 1
+    left = act(served, "count", run)
+    assert (left["state"], left["tries"].keys() - {"0", "1"}) == ("running", set())
+    assert left["jobs"].keys() == {"done", "pending"}
+    workers.start()
+    workers.start("tests.processes.sick")
+    check_whole(until_over(served, run), 1000)
+    assert len(act(served, "ill")) >= 1
+    assert "illegal memory access" in act(served, "ill")[0]
 
 
 def test_a_sweep_does_not_ring_while_a_message_waits_nor_for_what_does_not_run(served: Installation):

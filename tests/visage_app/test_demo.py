@@ -19,6 +19,7 @@ from django.test import RequestFactory, override_settings
 from django.utils import timezone
 
 from annotation.core import scales, strata
+from annotation.core.leases import JobState
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
 from annotation.exports.selection import Filters
 from annotation.exports.services import writing
@@ -43,7 +44,7 @@ from annotation.models import (
     Unit,
 )
 from generation.recipes.prompts import image_prompts
-from metrics.models import RunState, Score, ScoreRun
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
 
 STORY = scenario.load()
@@ -258,7 +259,7 @@ def test_all_scores_are_computed_at_once(demo):
         for metric in ("tendency", "likelihood", "offensiveness")
         for variant in ("published", "corrected")
     }
-    assert {run.state for run in runs} == {RunState.DONE}
+    assert {run.state for run in runs} == {JobState.DONE}
 
 
 def test_a_score_that_cannot_be_computed_is_an_error(demo, monkeypatch):

@@ -1,10 +1,12 @@
 """`manage.py worker`: finds waiting jobs in the database, survives errors, stops when told to."""
 
 import logging
+import os
 import signal
 import subprocess
 import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -12,9 +14,10 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.assignment.services import slots
+from annotation.core.leases import JobState
 from annotation.models import SlotState
 from generation.jobs import tasks
-from metrics.models import RunState, ScoreRun
+from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 from metrics.score_runs import tasks as score_tasks
 from tests import factories
@@ -33,7 +36,7 @@ def waiting_run(db):
 
 def test_a_waiting_score_run_is_computed(waiting_run):
     call_command("worker", "--once")
-    assert ScoreRun.objects.get().state == RunState.DONE
+    assert ScoreRun.objects.get().state == JobState.DONE
 
 
 def test_a_running_run_is_worked_on(db):
@@ -47,11 +50,11 @@ def test_each_queue_leaves_the_others_work_alone(waiting_run):
     run = run_of_pictures(3)
     call_command("worker", "--once", "--queue", "default")
     run.refresh_from_db()
-    assert (run.state, ScoreRun.objects.get().state) == ("running", RunState.DONE)
-    ScoreRun.objects.update(state=RunState.PENDING, finished_at=None)
+    assert (run.state, ScoreRun.objects.get().state) == ("running", JobState.DONE)
+    ScoreRun.objects.update(state=JobState.PENDING, finished_at=None)
     call_command("worker", "--once", "--queue", "gpu")
     run.refresh_from_db()
-    assert (run.state, ScoreRun.objects.get().state) == ("done", RunState.PENDING)
+    assert (run.state, ScoreRun.objects.get().state) == ("done", JobState.PENDING)
 
 
 def test_with_a_broker_there_is_no_embedded_worker_of_models(db, settings):
@@ -92,13 +95,22 @@ def test_an_expired_lease_goes_back_to_the_queue(db):
     assert slot.state == SlotState.OPEN
 
 
+def test_what_a_killed_writer_left_is_deleted(db, settings):
+    left = Path(settings.MEDIA_ROOT) / "images" / ".part-x"
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.touch()
+    os.utime(left, (0, 0))
+    call_command("worker", "--once")
+    assert not left.exists()
+
+
 def test_with_a_broker_it_leaves_the_scores_to_celery_and_says_so(waiting_run, settings, capsys, monkeypatch):
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     rung = []
     monkeypatch.setattr("annotation.core.broker.message_count", lambda queue: 0)
     monkeypatch.setattr(score_tasks.compute_score_run, "delay", rung.append)
     call_command("worker", "--once")
-    assert ScoreRun.objects.get().state == RunState.PENDING
+    assert ScoreRun.objects.get().state == JobState.PENDING
     assert rung == [waiting_run.pk]
     assert "Celery's workers" in capsys.readouterr().out
 
@@ -111,7 +123,7 @@ def test_a_duty_that_fails_is_logged_and_the_others_are_done(waiting_run, monkey
     with caplog.at_level(logging.ERROR):
         call_command("worker", "--once")
     assert "returning expired leases failed" in caplog.text
-    assert ScoreRun.objects.get().state == RunState.DONE
+    assert ScoreRun.objects.get().state == JobState.DONE
 
 
 def test_a_run_that_always_fails_does_not_keep_the_worker_from_the_next(db, monkeypatch):
@@ -127,8 +139,8 @@ def test_a_run_that_always_fails_does_not_keep_the_worker_from_the_next(db, monk
     monkeypatch.setattr(score_runs, "evaluate", sometimes)
     for _ in range(4):
         call_command("worker", "--once")
-    assert ScoreRun.objects.get(pk=good.pk).state == RunState.DONE
-    assert ScoreRun.objects.get(pk=bad.pk).state == RunState.FAILED
+    assert ScoreRun.objects.get(pk=good.pk).state == JobState.DONE
+    assert ScoreRun.objects.get(pk=bad.pk).state == JobState.FAILED
 
 
 @pytest.mark.processes

@@ -15,11 +15,11 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.core.code_version import code_version
+from annotation.core.leases import lease_length
 from annotation.models import Delivery, ExportJob, Slot, SlotState
-from generation.jobs.services import claims, workers
+from generation.jobs.services import workers
 from generation.models import Job, RunState, Worker
 from metrics.models import ScoreRun
-from metrics.score_runs import services as score_runs
 from visage_app.database.migrations import unapplied_migrations
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues as queue_queries
@@ -27,6 +27,8 @@ from visage_app.storage.queries import Storage, storage
 
 LONG = timedelta(minutes=5)
 """If jobs wait longer than this without a sign of a worker, there is no worker."""
+ILL_FOR = timedelta(hours=1)
+"""How long a worker that fell ill needs attention; it stays listed for a day."""
 FAILED_SHOWN = 10
 _BROKER_SECONDS = 2
 
@@ -65,7 +67,8 @@ class Queue:
 @dataclass(frozen=True)
 class Health:
     """Everything on the page. `broker`: whether it answers, None without one. `silent`: names of workers that
-    stopped reporting without being stopped. `stuck`: queues without a worker; `slow`: others whose oldest job
+    stopped reporting without being stopped. `ill`: those that ended lately because their device or model
+    failed. `stuck`: queues without a worker; `slow`: others whose oldest job
     has waited longer than QUEUE_SLOW_MINUTES."""
 
     at: datetime
@@ -77,6 +80,7 @@ class Health:
     versions: dict[str, str]
     workers: tuple[Worker, ...]
     silent: tuple[str, ...]
+    ill: tuple[Worker, ...]
     last_backup: datetime | None
     stuck: tuple[str, ...]
     slow: tuple[str, ...]
@@ -87,13 +91,14 @@ class Health:
         sizes = self.storage.free // 2**20, self.storage.database_size // 2**20, self.storage.files
         moment = self.at.replace(second=0, microsecond=0)
         names = [worker.name for worker in self.workers]
-        state = self.overdue, self.broker, self.unapplied, names, self.silent, self.slow
+        ill = [worker.name for worker in self.ill]
+        state = self.overdue, self.broker, self.unapplied, names, self.silent, ill, self.slow
         content = moment, sizes, self.queues, state
         return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
     @property
     def well(self) -> bool:
-        waiting = self.stuck or self.slow or self.silent or self.overdue
+        waiting = self.stuck or self.slow or self.silent or self.ill or self.overdue
         failed = any(queue.failed for queue in self.queues) or self.broker is False
         return not (waiting or failed or self.unapplied or self.storage.little_space)
 
@@ -118,7 +123,12 @@ def health(*, now: datetime | None = None) -> Health:
             "Django": django.get_version(),
         },
         workers=known_workers,
-        silent=tuple(each.name for each in known_workers if now - each.seen_at > workers.SILENT_AFTER),
+        silent=tuple(
+            each.name
+            for each in known_workers
+            if each.ill_at is None and now - each.seen_at > workers.SILENT_AFTER
+        ),
+        ill=tuple(each for each in known_workers if each.ill_at and now - each.ill_at < ILL_FOR),
         last_backup=metric_queries.last_backup(),
         stuck=stuck,
         slow=tuple(kind for kind in queue_queries.slow(now) if kind not in stuck),
@@ -134,13 +144,13 @@ def _queues() -> Iterator[Queue]:
         ),
         lambda job: Failure(job.pk, str(job.run), job.error, job.finished_at, run=job.run_id),
         since="run__started_at",
-        lease=claims.lease_length(),
+        lease=lease_length(),
     )
     yield _queue(
         "scores",
         ScoreRun.objects.select_related("study"),
         lambda run: Failure(run.pk, run.metric, run.error, run.finished_at, study=run.study.name),
-        lease=score_runs.LEASE,
+        lease=lease_length(),
     )
     yield _queue(
         "exports",

@@ -35,7 +35,7 @@ _WRONG_KEY = {"InvalidAccessKeyId", "SignatureDoesNotMatch"}
 _NOT_ALLOWED = {"403", "AccessDenied", "Forbidden"}
 
 
-class BucketFailed(OSError):
+class BucketFailed(ConnectionError):
     """A problem with the server, the bucket or the key. The message says which and what to do."""
 
 

@@ -12,12 +12,13 @@ from annotation.api.errors import Conflict, StorageUnreachable, refusals
 from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, ExportResource, FileResource, file_of
 from annotation.api.study_access import study_for_export
+from annotation.core.leases import JobState
 from annotation.exports import queries, tasks
 from annotation.exports.api.exports import EXPORT_FIELDS, operation
 from annotation.exports.formats.registry import UnknownFormat
 from annotation.exports.selection import ExportRefused, Filters
 from annotation.exports.services import jobs as export_jobs
-from annotation.models import ExportJob, ExportState
+from annotation.models import ExportJob
 
 
 class ExportJobSerializer(serializers.Serializer):
@@ -27,7 +28,7 @@ class ExportJobSerializer(serializers.Serializer):
     format = serializers.CharField()
     filters = serializers.DictField(child=serializers.CharField(), help_text="The filters that were set.")
     state = serializers.ChoiceField(
-        choices=ExportState.choices, help_text="claimed: a worker is making it; done: download the file."
+        choices=JobState.choices, help_text="claimed: a worker is making it; done: download the file."
     )
     rows = serializers.IntegerField(help_text="Judgements written so far.")
     total = serializers.IntegerField(allow_null=True, help_text="Judgements to write.")
@@ -50,7 +51,7 @@ ExportsQuery = list_query(
     orders={"id": "pk"},
     default="-id",
     state=serializers.ChoiceField(
-        choices=ExportState.choices, required=False, help_text="Only exports in this state."
+        choices=JobState.choices, required=False, help_text="Only exports in this state."
     ),
 )
 

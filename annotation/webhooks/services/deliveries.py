@@ -13,16 +13,15 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.models import AuditEvent, Delivery, DeliveryState, Webhook
+from annotation.core.leases import Claim, JobState, Leases
+from annotation.models import AuditEvent, Delivery, Webhook
 from annotation.webhooks import safe_requests
-from annotation.webhooks.queries import WAITING
 from annotation.webhooks.services.subscriptions import WebhookRefused, request_rules
 
 logger = logging.getLogger(__name__)
@@ -38,6 +37,15 @@ RETENTION = timedelta(days=30)
 """How long a finished message stays listed."""
 # After a failure nothing is sent to the receiver for this long, so that it does not hold up the others.
 _PAUSE_AFTER_FAILURE = timedelta(minutes=1)
+
+LEASES = Leases(
+    Delivery,
+    tries=MAX_ATTEMPTS,
+    pause=lambda attempt: BACKOFF[attempt - 1],
+    related=("webhook__study",),
+    length=lambda: LEASE,
+    abandoned="The worker stopped during the last attempt. The message may have arrived.",
+)
 
 Post = Callable[[str, bytes, Mapping[str, str]], int]
 
@@ -70,12 +78,7 @@ def send(url: str, content: bytes, headers: Mapping[str, str]) -> int:
 
 def due(now: datetime) -> QuerySet[Delivery]:
     """The messages that can be sent now, oldest first."""
-    return Delivery.objects.filter(
-        Q(state=DeliveryState.PENDING) & (Q(not_before__isnull=True) | Q(not_before__lte=now))
-        | Q(state=DeliveryState.CLAIMED, lease_expires_at__lt=now),
-        Q(webhook__rests_until__isnull=True) | Q(webhook__rests_until__lte=now),
-        webhook__disabled_at__isnull=True,
-    ).order_by("created_at", "pk")
+    return LEASES.claimable(now).filter(_receivers(now)).order_by("created_at", "pk")
 
 
 def deliver_pending(*, now: datetime | None = None, post: Post = send) -> int:
@@ -87,11 +90,12 @@ def deliver_pending(*, now: datetime | None = None, post: Post = send) -> int:
     until = time.monotonic() + 5
     while attempted < 20 and time.monotonic() < until:
         moment = now or timezone.now()
-        delivery = _claim_next(moment)
-        if delivery is None:
+        # Asked first without a lock: most rounds find nothing.
+        claim = due(moment).exists() and LEASES.claim(_waiting(moment), now=moment)
+        if not claim:
             break
         attempted += 1
-        _attempt(delivery, now=moment, post=post)
+        _attempt(claim, now=moment, post=post)
     return attempted
 
 
@@ -103,11 +107,10 @@ def redeliver(*, delivery: Delivery) -> None:
     if delivery.webhook.disabled_at is not None:
         raise WebhookRefused(_("The webhook is disabled. Enable it first."))
     requeued = Delivery.objects.filter(
-        Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED])
-        | Q(state=DeliveryState.PENDING, not_before__isnull=False),
+        Q(state__in=[JobState.DONE, JobState.FAILED]) | Q(state=JobState.PENDING, not_before__isnull=False),
         pk=delivery.pk,
     ).update(
-        state=DeliveryState.PENDING,
+        state=JobState.PENDING,
         attempts=0,
         not_before=None,
         status=None,
@@ -126,37 +129,18 @@ def forget_old(*, now: datetime | None = None) -> int:
     return old.delete()[0]
 
 
-def _claim_next(now: datetime) -> Delivery | None:
-    """Claim one message for the length of a lease; None if there is nothing to do. The attempt is counted
-    before it begins, so that a message that kills its sender fails in the end."""
-    while True:
-        first = due(now).first()
-        if first is None:
-            return None
-        unchanged = Delivery.objects.filter(
-            pk=first.pk, attempts=first.attempts, claim=first.claim, state__in=WAITING
-        )
-        if first.attempts >= MAX_ATTEMPTS:  # the worker of the last attempt was killed
-            unchanged.update(
-                state=DeliveryState.FAILED,
-                claim=None,
-                lease_expires_at=None,
-                finished_at=now,
-                error="The worker stopped during the last attempt. The message may have arrived.",
-            )
-            continue
-        claimed = unchanged.update(
-            state=DeliveryState.CLAIMED,
-            claim=uuid4(),
-            lease_expires_at=now + LEASE,
-            attempts=F("attempts") + 1,
-            not_before=None,
-        )
-        if claimed:
-            return Delivery.objects.select_related("webhook__study").get(pk=first.pk)
+def _receivers(now: datetime) -> Q:
+    """Messages of webhooks that are on and do not rest."""
+    ready = Webhook.objects.filter(Q(rests_until__isnull=True) | Q(rests_until__lte=now), disabled_at=None)
+    return Q(webhook__in=ready)
 
 
-def _attempt(delivery: Delivery, *, now: datetime, post: Post) -> None:
+def _waiting(now: datetime) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(_receivers(now)).order_by("created_at", "pk")
+
+
+def _attempt(claim: Claim[Delivery], *, now: datetime, post: Post) -> None:
+    [delivery] = claim.jobs
     content = body(delivery)
     headers = {
         "Content-Type": "application/json",
@@ -178,34 +162,20 @@ def _attempt(delivery: Delivery, *, now: datetime, post: Post) -> None:
     except Exception as failed:  # one message must not hold up the others
         logger.exception("message %s failed", delivery.key)
         error = f"{type(failed).__name__}: {failed}"
-    _store_result(delivery, status=status, error=error, now=now)
+    _store_result(claim, status=status, error=error, now=now)
 
 
-def _store_result(delivery: Delivery, *, status: int | None, error: str, now: datetime) -> None:
+def _store_result(claim: Claim[Delivery], *, status: int | None, error: str, now: datetime) -> None:
     """Store the result if the message still has this worker's claim, and what it says of the receiver."""
-    if not error:
-        state = DeliveryState.DONE
-    elif delivery.attempts >= MAX_ATTEMPTS:
-        state = DeliveryState.FAILED
-    else:
-        state = DeliveryState.PENDING
-    again = state == DeliveryState.PENDING
+    [delivery] = claim.jobs
     with transaction.atomic():
-        claimed = Delivery.objects.filter(pk=delivery.pk, claim=delivery.claim, state=DeliveryState.CLAIMED)
-        stored = claimed.update(
-            state=state,
-            claim=None,
-            lease_expires_at=None,
-            not_before=now + BACKOFF[delivery.attempts - 1] if again else None,
-            status=status,
-            error=error[:500],
-            finished_at=None if again else now,
-        )
         if not error:
+            claim.finish(now=now, status=status)
             Webhook.objects.filter(
                 Q(failing_since__isnull=False) | Q(rests_until__isnull=False), pk=delivery.webhook_id
             ).update(failing_since=None, rests_until=None)
-        elif stored:
+        elif claim.held().exists():
+            claim.fail({delivery.pk: error[:500]}, now=now, status=status)
             _note_failure(delivery.webhook_id, error=error, now=now)
 
 

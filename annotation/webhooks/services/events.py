@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
 from annotation.core.committed_ids import TIMEOUT_SECONDS, highest_safe_id
+from annotation.core.leases import OPEN
 from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
 from annotation.models import Delivery, Purpose, Response, Slot, SlotState, Unit, Webhook
-from annotation.webhooks.queries import WAITING
 from annotation.webhooks.services.subscriptions import newest_response_id, wants_responses
 
 MESSAGE_SIZE = 100
@@ -43,7 +43,7 @@ def queue_messages(*, timeout: float = TIMEOUT_SECONDS) -> int:
 
 def _queue_for(webhook: Webhook, reached: int) -> int:
     """Queue messages about the next responses, up to the id `reached`, for one webhook."""
-    waiting = Delivery.objects.filter(webhook=webhook, state__in=WAITING)
+    waiting = Delivery.objects.filter(webhook=webhook, state__in=OPEN)
     if reached <= webhook.seen_response or waiting.count() >= _MAX_WAITING:
         return 0
     since = Response.objects.filter(

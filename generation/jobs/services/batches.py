@@ -1,6 +1,5 @@
 """Process one batch: read its inputs, run the model, store the files. Threads only, no database."""
 
-import errno
 import logging
 import os
 import time
@@ -9,9 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from generation.backends.base import BackendError, OutOfMemory
+from annotation.core import storage_trouble
+from annotation.core.leases import Claim
+from generation.backends.base import BackendError, DeviceFailed, OutOfMemory, is_device_error
 from generation.jobs.services import loaded_model
-from generation.jobs.services.claims import Claim
 from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
 from generation.jobs.services.loaded_model import Model
 from generation.models import Job
@@ -19,23 +19,35 @@ from generation.models import Job
 log = logging.getLogger(__name__)
 _Inputs = list[tuple[Job, Any]]
 """Jobs, each with its input for the model."""
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 @dataclass
 class Outcome:
-    """The results of a batch. Each job is in exactly one of the three."""
+    """The results of a batch. Each job is in exactly one of the first four.
+
+    `failed` and `unread`: job id -> message. `unread`: the storage did not give what these jobs read.
+    `unstored`: it did not take what these made, for the reason in `storage_error`. `broken`: how many the
+    model failed, not their own files.
+    """
 
     made: list[JobResult] = field(default_factory=list)
     failed: dict[int, str] = field(default_factory=dict)
-    disk_full: dict[int, str] = field(default_factory=dict)
+    unread: dict[int, str] = field(default_factory=dict)
+    unstored: list[JobResult] = field(default_factory=list)
+    storage_error: str = ""
+    broken: int = 0
+
+    @property
+    def is_whole_failure(self) -> bool:
+        """Whether the model failed every job that it was given."""
+        return self.broken > 0 and not self.made
 
 
 @dataclass
 class Batch:
     """Claimed jobs on the device or waiting for it."""
 
-    claim: Claim
+    claim: Claim[Job]
     future: Future[Outcome]
 
 
@@ -48,7 +60,7 @@ class BatchPipeline:
             max_workers=min(16, (os.cpu_count() or 1) + 2), thread_name_prefix="files"
         )
 
-    def submit(self, claim: Claim) -> Batch:
+    def submit(self, claim: Claim[Job]) -> Batch:
         """Start reading a batch now; the model runs it as soon as the device is free."""
         reading = [(job, self._threads.submit(self._handler.read, job)) for job in claim.jobs]
         return Batch(claim, loaded_model.run_on_device(self._make, reading))
@@ -58,15 +70,16 @@ class BatchPipeline:
         storing = [
             (made, self._threads.submit(self._handler.store, made.job, made.output)) for made in outcome.made
         ]
-        stored = Outcome(failed=dict(outcome.failed))
+        stored = Outcome(failed=dict(outcome.failed), unread=dict(outcome.unread))
         for made, future in storing:
             try:
                 stored.made.append(JobResult(made.job, future.result(), made.seconds))
-            except OSError as error:
-                errors = stored.disk_full if error.errno in _DISK_FULL else stored.failed
-                errors[made.job.pk] = _reason(error)
             except Exception as error:
-                stored.failed[made.job.pk] = _reason(error)
+                if storage_trouble.is_temporary(error):
+                    stored.unstored.append(made)
+                    stored.storage_error = storage_trouble.message(error)
+                else:
+                    stored.failed[made.job.pk] = _reason(error)
         return stored
 
     def shutdown(self) -> None:
@@ -79,7 +92,10 @@ class BatchPipeline:
             try:
                 ready.append((job, future.result()))
             except Exception as error:
-                outcome.failed[job.pk] = _reason(error)
+                if storage_trouble.is_temporary(error):
+                    outcome.unread[job.pk] = storage_trouble.message(error)
+                else:
+                    outcome.failed[job.pk] = _reason(error)
         todo = [ready]
         while todo:
             chunk = todo.pop()
@@ -97,18 +113,21 @@ class BatchPipeline:
             outputs = self._handler.run([model_input for _, model_input in chunk])
             if len(outputs) != len(chunk):
                 raise ValueError(f"the model was given {len(chunk)} jobs and returned {len(outputs)}")
-        except BackendError:
+        except (BackendError, DeviceFailed):
             raise
         except (OutOfMemory, MemoryError) as error:
             self._halve(batch, error)
             return [chunk]
         except Exception as error:
+            if is_device_error(error):
+                raise DeviceFailed(_reason(error)) from error
             if len(chunk) > 1:
                 # One job caused it. Halving finds that job, and the others succeed.
                 return _split(chunk, (len(chunk) + 1) // 2)
             [(job, _)] = chunk
             log.warning("job %s failed", job.pk, exc_info=True)
             outcome.failed[job.pk] = _reason(error)
+            outcome.broken += 1
             return []
         share = (time.perf_counter() - began) / len(chunk)
         outcome.made += [

@@ -1,156 +1,53 @@
-"""Claim, renew, fail and release jobs (docs/adr/0007-generation.md).
+"""Claim the jobs of a run, and end the run when none is left (docs/adr/0007-generation.md)."""
 
-Every update checks that the jobs still carry the claim's key. A worker whose lease has expired finds another
-key, and its updates change nothing.
-"""
-
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from annotation import events
-from annotation.core.heartbeat import PeriodicThread
+from annotation.core.leases import OPEN, Claim, JobState, Leases, lease_length
 from annotation.models import Study
-from generation.models import Job, JobState, Run, RunState
-
-JOB_TRIES = 3
-_OPEN = (JobState.PENDING, JobState.CLAIMED)
+from generation.models import Job, Run, RunState
 
 
-@dataclass(frozen=True)
-class Claim:
-    """Jobs of one run that one worker holds until the lease expires, ordered by id."""
-
-    key: UUID
-    run_id: int
-    jobs: tuple[Job, ...]
-
-    def rows(self, ids: Collection[int] | None = None) -> QuerySet[Job]:
-        """These jobs, or those of `ids`, if they still carry the key."""
-        pks = [job.pk for job in self.jobs] if ids is None else ids
-        return Job.objects.filter(pk__in=pks, claim=self.key, state=JobState.CLAIMED)
+def _pause(attempt: int) -> timedelta:
+    return timedelta(seconds=settings.JOB_RETRY_SECONDS * 2 ** (attempt - 1))
 
 
-def claim(*, run_id: int, limit: int, worker: str, now: datetime | None = None) -> Claim | None:
+FEW_FAILURES = 10
+"""A run pauses when at least so many jobs fail, and more than were done."""
+JOBS = Leases(Job, pause=_pause, related=("image__provenance",))
+
+
+def claim(
+    *, run_id: int, limit: int, worker: str, leave_own: bool = False, now: datetime | None = None
+) -> Claim[Job] | None:
     """Lease up to `limit` jobs of a running run to `worker`; None if nothing can be claimed now.
 
-    The attempt is counted before it begins. A job that was tried before is claimed last and alone: if it
-    kills its worker, no other job is lost with it.
+    `leave_own`: leave jobs that failed here to other workers, for the length of a lease.
     """
     now = now or timezone.now()
     with transaction.atomic():
         if not Run.objects.filter(pk=run_id, state=RunState.RUNNING).exists():
             return None
-        _fail_abandoned(run_id, now)
-        ids = _claimable_ids(run_id, limit, now)
-        if not ids:
-            return None
-        key = uuid4()
-        Job.objects.filter(pk__in=ids).update(
-            state=JobState.CLAIMED,
-            claim=key,
-            lease_expires_at=now + lease_length(),
-            attempts=F("attempts") + 1,
-            worker=worker[:200],
-            not_before=None,
-        )
-        found = Job.objects.filter(pk__in=ids).select_related("image__provenance").order_by("pk")
-        return Claim(key, run_id, tuple(found))
-
-
-def lease_length() -> timedelta:
-    """How long a worker may be silent before others can claim its jobs."""
-    return timedelta(seconds=settings.JOB_LEASE_SECONDS)
-
-
-def renew(claim: Claim, *, now: datetime | None = None) -> int:
-    """Extend the lease; returns of how many jobs. Skips rows that are being completed: that thread must not
-    wait for this one."""
-    with transaction.atomic():
-        ids = _locked(claim.rows(), len(claim.jobs))
-        until = (now or timezone.now()) + lease_length()
-        return Job.objects.filter(pk__in=ids).update(lease_expires_at=until)
-
-
-class Heartbeat(PeriodicThread):
-    """A thread that renews claims while their jobs are being done, three times per lease."""
-
-    def __init__(self) -> None:
-        self._claims: dict[UUID, Claim] = {}
-        super().__init__(self._renew, every=lambda: lease_length().total_seconds() / 3, name="heartbeat")
-
-    def add(self, claim: Claim) -> None:
-        self._claims[claim.key] = claim
-
-    def remove(self, claim: Claim) -> None:
-        self._claims.pop(claim.key, None)
-
-    def _renew(self) -> bool:
-        for claim in list(self._claims.values()):
-            renew(claim)
-        return True
-
-
-def fail(claim: Claim, errors: Mapping[int, str], *, now: datetime | None = None) -> None:
-    """Schedule another attempt after a pause that doubles each time; after the third, the jobs stay failed.
-
-    `errors`: job id -> what went wrong, shown to people. Call `close_run` afterwards.
-    """
-    now = now or timezone.now()
-    attempts_of = {job.pk: job.attempts for job in claim.jobs}
-    groups: dict[tuple[int, str], list[int]] = {}
-    for pk, error in errors.items():
-        groups.setdefault((attempts_of[pk], error), []).append(pk)
-    with transaction.atomic():
-        for (attempts, error), ids in sorted(groups.items()):
-            last = attempts >= JOB_TRIES
-            pause = timedelta(seconds=settings.JOB_RETRY_SECONDS * 2 ** (attempts - 1))
-            claim.rows(ids).update(
-                state=JobState.FAILED if last else JobState.PENDING,
-                claim=None,
-                lease_expires_at=None,
-                not_before=None if last else now + pause,
-                error=error or "It failed without an error message.",
-                finished_at=now if last else None,
-            )
-
-
-def release(
-    claim: Claim,
-    *,
-    ids: Collection[int] | None = None,
-    error: str = "",
-    not_before: datetime | None = None,
-) -> int:
-    """Return all jobs, or those of `ids`, without counting the attempt; returns how many were returned."""
-    return claim.rows(ids).update(
-        state=JobState.PENDING,
-        claim=None,
-        lease_expires_at=None,
-        attempts=F("attempts") - 1,
-        error=error,
-        not_before=not_before,
-    )
+        jobs = Job.objects.filter(run_id=run_id).order_by("pk")
+        if leave_own:
+            recently = Q(not_before__isnull=False, not_before__gt=now - lease_length())
+            jobs = jobs.exclude(recently, worker=worker[:200])
+        return JOBS.claim(jobs, limit=limit, now=now, worker=worker[:200])
 
 
 def claimable_jobs(now: datetime | None = None) -> QuerySet[Job]:
     """The jobs of running runs that a worker could claim now."""
-    now = now or timezone.now()
-    return Job.objects.filter(
-        Q(state=JobState.PENDING) & _due(now) | Q(state=JobState.CLAIMED, lease_expires_at__lt=now),
-        run__state=RunState.RUNNING,
-    )
+    return JOBS.claimable(now).filter(run__state=RunState.RUNNING)
 
 
 def open_jobs() -> QuerySet[Job]:
     """Jobs that are neither done nor failed."""
-    return Job.objects.filter(state__in=_OPEN)
+    return Job.objects.filter(state__in=OPEN)
 
 
 def close_run(*, run_id: int, now: datetime | None = None) -> bool:
@@ -174,46 +71,34 @@ def pause_run(*, run_id: int, error: str) -> bool:
     return paused == 1
 
 
+def mostly_fails(run_id: int) -> str:
+    """Why a run should pause although jobs are left: most of those that were tried fail. Empty if they do
+    not, or if there are too few to tell."""
+    jobs = Job.objects.filter(run_id=run_id)
+    failing = ~Q(error="") & (Q(state=JobState.FAILED) | Q(state=JobState.PENDING, attempts__gt=0))
+    counts = jobs.aggregate(
+        failing=Count("pk", filter=failing), done=Count("pk", filter=Q(state=JobState.DONE))
+    )
+    if counts["failing"] < FEW_FAILURES or counts["failing"] <= counts["done"]:
+        return ""
+    example = jobs.filter(failing).order_by("pk").values_list("error", flat=True).first()
+    tried = counts["failing"] + counts["done"]
+    return (
+        f"Most jobs fail: {counts['failing']:,} of {tried:,} so far. The first error: {example} Fix the "
+        "cause, or cancel the run. Once resumed, it does not pause for this again."
+    )
+
+
+def pause_if_most_fail(run_id: int) -> bool:
+    """Pause a running run of which most jobs fail, unless somebody accepted that; returns whether it did."""
+    run = Run.objects.filter(pk=run_id, state=RunState.RUNNING, failures_accepted=False)
+    reason = mostly_fails(run_id) if run.exists() else ""
+    return reason != "" and pause_run(run_id=run_id, error=reason)
+
+
 def _announce(run: Run) -> None:
     """Announce to the webhooks of every study that shows the run's images."""
     failed = Job.objects.filter(run=run, state=JobState.FAILED).count()
     data = {"run": run.pk, "kind": run.kind, "image_set": run.image_set_id, "failed_jobs": failed}
     for study in Study.objects.filter(tasks__image_set=run.image_set_id).distinct():
         events.announce(study_id=study.pk, event="run.finished", data=data)
-
-
-def _due(now: datetime) -> Q:
-    return Q(not_before__isnull=True) | Q(not_before__lte=now)
-
-
-def _claimable_ids(run_id: int, limit: int, now: datetime) -> list[int]:
-    """Ids of new jobs, else of one job that was tried before."""
-    pending = Job.objects.filter(_due(now), run_id=run_id, state=JobState.PENDING)
-    expired = Job.objects.filter(run_id=run_id, state=JobState.CLAIMED, lease_expires_at__lt=now)
-    return (
-        _locked(pending.filter(attempts=0), limit)
-        or _locked(expired, 1)
-        or _locked(pending.filter(attempts__gt=0), 1)
-    )
-
-
-def _fail_abandoned(run_id: int, now: datetime) -> None:
-    """Mark jobs as failed whose worker was killed during their last attempt."""
-    abandoned = Job.objects.filter(
-        run_id=run_id, state=JobState.CLAIMED, lease_expires_at__lt=now, attempts__gte=JOB_TRIES
-    )
-    ids = _locked(abandoned, 100)
-    if ids:
-        Job.objects.filter(pk__in=ids).update(
-            state=JobState.FAILED,
-            claim=None,
-            lease_expires_at=None,
-            finished_at=now,
-            error=f"{JOB_TRIES} workers claimed it and none finished. Look for a killed worker, then retry.",
-        )
-
-
-def _locked(rows: QuerySet[Job], limit: int) -> list[int]:
-    # Skip rows that another worker has locked, so that no two workers wait for each other.
-    found = rows.select_for_update(skip_locked=True).order_by("pk").values_list("pk", flat=True)
-    return list(found[:limit])

@@ -15,13 +15,13 @@ from django.utils import timezone
 from PIL import Image as PillowImage
 
 from annotation.core.code_version import code_version
+from annotation.core.leases import Claim
 from annotation.images import files as image_files
 from annotation.models import Image
-from generation.backends.base import About, GeneratedImage, ImageRequest, ScoredCaption
+from generation.backends.base import About, GeneratedImage, ImageRequest, Pixels, ScoredCaption
 from generation.core import vectors
 from generation.jobs import png
-from generation.jobs.services.claims import Claim
-from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunKind, RunState
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunKind, RunState
 from generation.recipes.recipes import Recipe
 
 _DECODED_BYTES = 2**30  # for the images of one claim; two claims are in memory at a time
@@ -72,11 +72,10 @@ class JobHandler:
         """Write what the jobs made."""
         raise NotImplementedError
 
-    def complete(self, claim: Claim, results: Sequence[JobResult]) -> int:
+    def complete(self, claim: Claim[Job], results: Sequence[JobResult]) -> int:
         """Write the rows and mark the jobs as done; returns how many the claim still held."""
-        now = timezone.now()
         with transaction.atomic():
-            rows = claim.rows([one.job.pk for one in results]).select_for_update().order_by("pk")
+            rows = claim.held([one.job.pk for one in results]).select_for_update().order_by("pk")
             held = set(rows.values_list("pk", flat=True))
             mine = [one for one in results if one.job.pk in held]
             self.create_rows(mine)
@@ -84,15 +83,7 @@ class JobHandler:
             for one in mine:
                 shares.setdefault(one.seconds, []).append(one.job.pk)
             for seconds, ids in shares.items():
-                claim.rows(ids).update(
-                    state=JobState.DONE,
-                    claim=None,
-                    lease_expires_at=None,
-                    error="",
-                    seconds=seconds,
-                    finished_at=now,
-                    **self.job_values,
-                )
+                claim.finish(ids, seconds=seconds, **self.job_values)
         if mine and self._run.error:  # it was resumed after this error, which is mended now
             Run.objects.filter(pk=self._run.pk, state=RunState.RUNNING).update(error="")
             self._run.error = ""
@@ -204,26 +195,16 @@ class ImageHandler(JobHandler):
 
 
 class _ImageReader(JobHandler):
-    """Shared by captions and embeddings: both read an existing image.
+    """Shared by captions and embeddings: both read an existing image."""
 
-    A GPU may take 1,024 small images at once, but the machine holds two claims of images in memory at their
-    full size, which may be fifty megabytes each.
-    """
-
-    def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
-        super().__init__(run, recipe, model)
-        pixels = Cast("width", BigIntegerField()) * F("height")
-        largest = Image.objects.filter(jobs__run=run).aggregate(pixels=Max(pixels))
-        self.max_jobs = max(1, _DECODED_BYTES // (_BYTES_A_PIXEL * (largest["pixels"] or 1)))
-
-    def read(self, job: Job) -> PillowImage.Image:
+    def read(self, job: Job) -> Any:
         image = job.image
         assert image is not None, "a database constraint"
         if not image.file.name:
             raise JobRefused("This installation has only a reference to this image, not its file.")
         try:
             with default_storage.open(image.file.name) as file, PillowImage.open(file) as picture:
-                return picture.convert("RGB")
+                return self.prepare(picture)
         except FileNotFoundError as error:
             raise JobRefused(
                 f"The file {image.file.name} is missing. `manage.py verify` can make it again."
@@ -233,8 +214,24 @@ class _ImageReader(JobHandler):
                 f"The file {image.file.name} is not a readable image. Check it with `manage.py verify`."
             ) from error
 
+    def prepare(self, picture: PillowImage.Image) -> Any:
+        """What the model takes of an open file, decoded."""
+        raise NotImplementedError
+
 
 class CaptionHandler(_ImageReader):
+    """The machine holds two claims of images in memory at their full size, which may be fifty megabytes
+    each."""
+
+    def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
+        super().__init__(run, recipe, model)
+        pixels = Cast("width", BigIntegerField()) * F("height")
+        largest = Image.objects.filter(jobs__run=run).aggregate(pixels=Max(pixels))
+        self.max_jobs = max(1, _DECODED_BYTES // (_BYTES_A_PIXEL * (largest["pixels"] or 1)))
+
+    def prepare(self, picture: PillowImage.Image) -> PillowImage.Image:
+        return picture.convert("RGB")
+
     def run(self, inputs: Sequence[PillowImage.Image]) -> Sequence[list[ScoredCaption]]:
         captions: list[list[ScoredCaption]] = self._model.caption(
             inputs, count=self._recipe.count, seed=self._recipe.seed
@@ -251,7 +248,13 @@ class CaptionHandler(_ImageReader):
 
 
 class EmbeddingHandler(_ImageReader):
-    def run(self, inputs: Sequence[PillowImage.Image]) -> Sequence[npt.NDArray[np.float32]]:
+    """Only small images are kept. At its full size, each reading thread holds one at a time."""
+
+    def prepare(self, picture: PillowImage.Image) -> Pixels:
+        pixels: Pixels = self._model.prepare(picture)
+        return pixels
+
+    def run(self, inputs: Sequence[Pixels]) -> Sequence[npt.NDArray[np.float32]]:
         return list(self._model.encode_images(inputs))
 
     def store(self, job: Job, output: npt.NDArray[np.float32]) -> bytes:

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import DatabaseError, connection
-from django.db.models import Q
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Concat
 from django.utils import timezone
 
 from annotation.core.code_version import code_version
 from annotation.core.heartbeat import PeriodicThread
-from generation.models import Worker
+from generation.models import Run, Worker
 
 log = logging.getLogger(__name__)
 REPORT_EVERY = 30.0
@@ -40,7 +41,9 @@ def report(*, queue: str, now: datetime | None = None) -> Worker:
         name=_name(queue), defaults=values, create_defaults=values | fixed
     )
     gone = Q(seen_at__lt=now - _DELETED_AFTER)
-    replaced = Q(host=host, queue=queue, seen_at__lt=min(now - SILENT_AFTER, worker.started_at))
+    # One that fell ill stays for a day, so that an admin sees which.
+    silent = min(now - SILENT_AFTER, worker.started_at)
+    replaced = Q(host=host, queue=queue, seen_at__lt=silent, ill_at=None)
     Worker.objects.filter(gone | replaced).delete()
     return worker
 
@@ -55,6 +58,40 @@ def reporting(*, queue: str) -> Iterator[None]:
     with PeriodicThread(lambda: bool(report(queue=queue)), every=lambda: REPORT_EVERY, name="report"):
         yield
     _log_database_errors(lambda: Worker.objects.filter(name=_name(queue)).delete())
+
+
+def note(*, run: Run | None, loading: bool = False) -> None:
+    """Record what this worker does, for the run's page. A process that does not report has no row."""
+    with transaction.atomic():
+        _own().update(run=run, loading_since=timezone.now() if loading else None)
+
+
+def note_illness(run: Run, error: str) -> None:
+    """Record that this worker's device or model fails, for the health page. It must end then."""
+    now = timezone.now()
+    ended = Concat("name", Value(f" {now.isoformat()}"))  # the next process may have the same number
+    _own().update(name=ended, run=run, loading_since=None, ill_at=now, error=error)
+
+
+def others() -> QuerySet[Worker]:
+    """The other workers that report and can do jobs of runs."""
+    alive = Worker.objects.filter(seen_at__gte=timezone.now() - SILENT_AFTER, ill_at=None)
+    return alive.exclude(queue="default").exclude(pk__in=_own())
+
+
+def loading(run: Run) -> datetime | None:
+    """Since when a worker has been loading the run's model, if one is and no worker has it already."""
+    busy = Worker.objects.filter(run=run, ill_at=None, seen_at__gte=timezone.now() - SILENT_AFTER)
+    since = list(busy.values_list("loading_since", flat=True))
+    return None if None in since else min(filter(None, since), default=None)
+
+
+def _own() -> QuerySet[Worker]:
+    """This process's rows, or its parent's: of Celery's workers the main process reports."""
+    here = Worker.objects.filter(host=socket.gethostname()[:120])
+    return here.filter(
+        Q(name__endswith=f" {os.getpid()}") | Q(name__endswith=f" {os.getppid()}", queue__contains="gpu")
+    )
 
 
 def device_memory(device: str) -> tuple[str, int | None, int | None]:

@@ -19,6 +19,7 @@ from annotation.studies.errors import StudyRefused
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.jobs.services import claims, work
+from generation.jobs.services.sickness import WorkerIll
 from generation.management.commands._targets import cure, find_study_or_image_set, plan_summary
 from generation.models import Run, RunState
 from generation.plans import services as plans
@@ -106,6 +107,11 @@ def finish_run(command: BaseCommand, run: Run, *, now: bool, later: bool) -> Non
             watch(run)
     except Run.DoesNotExist as error:
         raise CommandError(f"Run {run.pk} was discarded meanwhile.") from error
+    except WorkerIll as error:
+        raise CommandError(
+            f"The device or the model fails here: {error} The jobs were given back. Continue run {run.pk} "
+            "with the same command, on another machine if it happens again."
+        ) from error
     except KeyboardInterrupt as error:
         run_progress = progress(run)
         raise CommandError(

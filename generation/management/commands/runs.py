@@ -117,8 +117,10 @@ class Command(BaseCommand):
             self.stdout.write(f"  rate       {progress.rate:.3g}/s, {duration(progress.seconds_left)} left")
         for version in run.made_with:
             self.stdout.write(f"  made with  {_model_version(version)}")
-        if run.batch_size is not None:
-            self.stdout.write(f"  batch      {run.batch_size}: larger ones did not fit in a worker's memory")
+        for fitting in run.batch_sizes.all():
+            self.stdout.write(
+                f"  batch      {fitting.size} on {fitting.device}: larger ones did not fit in its memory"
+            )
         if progress.error:
             label = "paused" if progress.state == RunState.PAUSED else "had paused"
             self.stdout.write(f"  {label:<10} {progress.error}")

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotation.core.leases import JobState
 from annotation.management.commands._importing import progress_bar
 from annotation.models import Image, ImageSet
 from generation.image_sets.services import Verification, regenerate, verify
 from generation.management.commands._execution import add_worker_options, finish_run
 from generation.management.commands._targets import find_study_or_image_set
-from generation.models import JobState
 
 _SHOWN = 20
 

@@ -6,8 +6,9 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Avg
 from django.utils.translation import gettext as _
 
+from annotation.core.leases import JobState
 from annotation.models import Image
-from generation.models import Embedding, Job, JobState, Provenance, Run
+from generation.models import Embedding, Job, Provenance, Run
 from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe, as_json
 
 _SAMPLED_JOBS = 300

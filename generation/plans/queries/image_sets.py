@@ -8,8 +8,9 @@ from django.core.validators import validate_slug
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.text import slugify
 
+from annotation.core.leases import JobState
 from annotation.models import Image, ImageSet, Study, StudyStatus, TaskKind
-from generation.models import Job, JobState, Run, RunKind, RunState
+from generation.models import Job, Run, RunKind, RunState
 from generation.plans.errors import PlanRefused
 from generation.recipes.prompts import PULL, PromptSet
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, from_json, with_absent

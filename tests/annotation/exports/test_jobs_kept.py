@@ -13,13 +13,15 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation import export_files
+from annotation.core import leases
+from annotation.core.leases import JobState
 from annotation.exports import packing, snapshot
 from annotation.exports import snapshot as export_snapshot
 from annotation.exports.selection import Filters, Selection
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import writing
 from annotation.exports.snapshot import WithdrawnDuringExport
-from annotation.models import AuditEvent, ExportJob, ExportState, Response
+from annotation.models import AuditEvent, ExportJob, Response
 from annotation.participation.services import withdrawals
 from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
@@ -34,7 +36,7 @@ CSV = "annotations.csv"
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(export_jobs.LeaseRenewal, "_renew", lambda beat: None)
+    monkeypatch.setattr(leases.Heartbeat, "_renew", lambda beat: None)
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def test_a_withdrawal_while_it_is_written_begins_it_anew_without_them(admin, mon
     monkeypatch.setattr(packing, "CHUNK_BYTES", 1)
     monkeypatch.setattr(writing, "archive", left)
     first = made(job)
-    assert (first.state, first.attempts, first.file) == (ExportState.PENDING, 0, "")
+    assert (first.state, first.attempts, first.file) == (JobState.PENDING, 0, "")
     assert lying_about() == []
     assert leaver.pseudonym.encode() not in members(made(job))[CSV]
 
@@ -77,7 +79,7 @@ def test_a_withdrawal_between_writing_and_keeping_begins_it_anew(admin, monkeypa
         keep(*args)
 
     monkeypatch.setattr(export_jobs, "_finish", late)
-    assert made(job).state == ExportState.PENDING
+    assert made(job).state == JobState.PENDING
     assert lying_about() == []
     assert not AuditEvent.objects.filter(what="export").exists()
 
@@ -89,7 +91,7 @@ def test_a_withdrawal_afterwards_deletes_the_file_at_once(admin, django_capture_
     with django_capture_on_commit_callbacks(execute=True):
         withdrawals.withdraw(annotator=leaver, study=study, by=None)
     job.refresh_from_db()
-    assert (job.state, job.file, job.error) == (ExportState.DONE, "", export_files.DISCARDED)
+    assert (job.state, job.file, job.error) == (JobState.DONE, "", export_files.DISCARDED)
     assert lying_about() == [kept.file]
     with pytest.raises(export_jobs.ExportGone, match="withdrew"):
         export_jobs.open_file(job=job, by=admin)
@@ -147,13 +149,13 @@ def test_files_are_deleted_after_the_days_they_are_kept(admin, settings):
     assert export_files.clean_up() == 1
     assert lying_about() == [new.file]
     old.refresh_from_db()
-    assert (old.state, old.file, old.error) == (ExportState.DONE, "", "")
+    assert (old.state, old.file, old.error) == (JobState.DONE, "", "")
 
 
 def test_what_a_killed_worker_left_is_deleted_and_what_is_being_made_is_not(admin):
     study = depiction()
     done = made(asked(study, admin))
-    job = export_jobs._claim(asked(study, admin, "jsonl").pk, timezone.now())
+    [job] = export_jobs._claim(asked(study, admin, "jsonl").pk).jobs
     names = {f"{job.pk}-{uuid4()}.zip", f"{job.pk}-{job.claim}.zip", "notes.zip"}
     for name in names:
         (export_files.work_folder() / name).write_bytes(b"half")
@@ -203,7 +205,7 @@ def test_the_embedded_worker_makes_what_waits(admin):
     study = depiction()
     jobs = [asked(study, admin), asked(study, admin, "coco")]
     call_command("worker", once=True, queue="default")
-    assert {job.state for job in ExportJob.objects.all()} == {ExportState.DONE}
+    assert {job.state for job in ExportJob.objects.all()} == {JobState.DONE}
     assert len(lying_about()) == len(jobs)
 
 

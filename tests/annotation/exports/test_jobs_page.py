@@ -7,9 +7,11 @@ import pytest
 from django.urls import reverse
 
 from annotation import export_files
+from annotation.core import leases
+from annotation.core.leases import JobState
 from annotation.exports import queries as exports_queries
 from annotation.exports.services import jobs as export_jobs
-from annotation.models import AuditEvent, ExportJob, ExportState
+from annotation.models import AuditEvent, ExportJob
 from tests import factories
 from tests.annotation.exports.world import depiction
 
@@ -20,7 +22,7 @@ HTMX = {"HX-Request": "true"}
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(export_jobs.LeaseRenewal, "_renew", lambda beat: None)
+    monkeypatch.setattr(leases.Heartbeat, "_renew", lambda beat: None)
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_progress_is_shown_and_followed(admin, study):
     claimed = export_jobs._claim(job.pk, job.created_at)
     part = admin.get(url("export_list"), headers=HTMX).text
     assert "Counting the judgements" in part
-    export_jobs._still_claimed(claimed).update(rows=5, total=15)
+    claimed.held().update(rows=5, total=15)
     part = admin.get(url("export_list"), headers=HTMX).text
     assert "5 of 15 judgements" in part
     assert 'value="33"' in part
@@ -113,7 +115,7 @@ def test_an_error_and_a_file_that_is_gone_can_be_made_again(admin, study):
     assert "The file of this export was deleted." in answer.text
     admin.post(url("export_action", job.pk, "retry"))
     job.refresh_from_db()
-    assert (job.state, job.error) == (ExportState.PENDING, "")
+    assert (job.state, job.error) == (JobState.PENDING, "")
     admin.post(url("export_action", job.pk, "delete"))
     assert not ExportJob.objects.exists()
 

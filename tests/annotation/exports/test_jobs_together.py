@@ -11,11 +11,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.exports import packing, table
 from annotation.exports.selection import Filters
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import writing
-from annotation.models import Box, ExportJob, ExportState, Response
+from annotation.models import Box, ExportJob, Response
 from tests import factories
 from tests.annotation.exports.world import depiction
 
@@ -130,7 +131,7 @@ def test_while_it_is_made_its_lease_is_kept_and_its_progress_told(monkeypatch):
 
     slow(monkeypatch, told)
     made = export_jobs.make(job_id=job.pk)
-    assert (made.state, made.error) == (ExportState.DONE, "")
+    assert (made.state, made.error) == (JobState.DONE, "")
     assert seen == [(15, 15)]
 
 
@@ -163,7 +164,7 @@ def test_of_workers_that_come_at_once_one_makes_it():
 
     with ThreadPoolExecutor(4) as workers:
         made = [run.result(timeout=WAIT) for run in [workers.submit(work) for _ in range(4)]]
-    assert [one.state for one in made if one is not None] == [ExportState.DONE]
+    assert [one.state for one in made if one is not None] == [JobState.DONE]
     assert ExportJob.objects.get().attempts == 1
 
 

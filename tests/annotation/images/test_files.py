@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import time
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -62,6 +63,25 @@ def test_a_disk_that_is_full_leaves_nothing_behind(step, monkeypatch, settings):
     assert len(folder(settings)) == 1
 
 
+def leftover(settings, *, hours: float) -> Path:
+    """A temporary file whose writer was killed."""
+    found = Path(settings.MEDIA_ROOT) / "images" / f".part-{hours}"
+    found.parent.mkdir(parents=True, exist_ok=True)
+    found.write_bytes(DATA[:5])
+    written = time.time() - hours * 3600
+    os.utime(found, (written, written))
+    return found
+
+
+def test_only_what_killed_writers_left_a_day_ago_is_swept(settings):
+    assert image_files.sweep_unfinished() == 0  # there is no folder yet
+    old, fresh = leftover(settings, hours=25), leftover(settings, hours=23)
+    image = Path(default_storage.path(image_files.store(DATA)[0]))
+    os.utime(image, (0, 0))
+    assert image_files.sweep_unfinished() == 1
+    assert (old.exists(), fresh.exists(), image.exists()) == (False, True, True)
+
+
 @pytest.mark.parametrize("storage", ["folder", "elsewhere"])
 def test_many_who_write_the_same_file_at_once_leave_one_whole(storage, settings):
     if storage == "elsewhere":
@@ -82,6 +102,7 @@ def test_many_who_write_the_same_file_at_once_leave_one_whole(storage, settings)
         thread.join()
     assert failed == []
     assert default_storage.listdir("images")[1] == [NAME.removeprefix("images/")]
+    assert image_files.sweep_unfinished() == 0
     with default_storage.open(NAME) as file:
         assert file.read() == DATA
 
@@ -104,3 +125,5 @@ def test_a_storage_that_is_no_folder_keeps_it_under_the_same_name(settings):
     with default_storage.open(NAME) as file:
         assert file.read() == DATA
     assert default_storage.listdir("images")[1] == [NAME.removeprefix("images/")]
+    leftover(settings, hours=25)  # not this storage's
+    assert image_files.sweep_unfinished() == 0

@@ -2,10 +2,11 @@
 
 import pytest
 
+from annotation.core.leases import JobState
 from annotation.models import Delivery, TaskKind
 from annotation.webhooks.services import subscriptions
 from generation.jobs.services import claims
-from generation.models import JobState, RunState
+from generation.models import RunState
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.jobs.world import run_of_pictures

@@ -10,7 +10,8 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation import events
-from annotation.models import AuditEvent, Delivery, DeliveryState, Webhook
+from annotation.core.leases import JobState
+from annotation.models import AuditEvent, Delivery, Webhook
 from annotation.webhooks import safe_requests
 from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories
@@ -79,7 +80,7 @@ def test_a_message_is_signed_so_that_its_receiver_can_tell_that_it_is_ours(webho
         "data": {"status": "paused"},
     }
     message.refresh_from_db()
-    assert (message.state, message.status, message.attempts) == (DeliveryState.DONE, 200, 1)
+    assert (message.state, message.status, message.attempts) == (JobState.DONE, 200, 1)
     assert deliver(receiver) == 0, "what arrived is not sent again"
 
 
@@ -95,7 +96,7 @@ def test_whatever_is_not_2xx_is_tried_again(webhook, status):
     message = announce(webhook)
     deliver(Receiver(status))
     message.refresh_from_db()
-    assert (message.state, message.status) == (DeliveryState.PENDING, status)
+    assert (message.state, message.status) == (JobState.PENDING, status)
     assert str(status) in message.error
     assert message.not_before == NOW + timedelta(minutes=1)
 
@@ -112,7 +113,7 @@ def test_whatever_goes_wrong_stands_on_the_message_and_stops_nothing(webhook, fa
     message = announce(webhook)
     assert deliver(Receiver(failure)) == 1
     message.refresh_from_db()
-    assert message.state == DeliveryState.PENDING
+    assert message.state == JobState.PENDING
     assert str(failure) in message.error
     assert message.status is None
 
@@ -131,7 +132,7 @@ def test_the_pauses_grow_and_the_last_try_is_the_last(webhook):
             pauses.append(message.not_before - now)
             now = message.not_before
     assert [pause.total_seconds() / 60 for pause in pauses] == [1, 5, 30, 120, 720]
-    assert (message.state, message.attempts) == (DeliveryState.FAILED, 6)
+    assert (message.state, message.attempts) == (JobState.FAILED, 6)
     assert deliver(receiver, now=now + timedelta(days=9)) == 0
     keys = {headers["X-Visage-Delivery"] for _, _, headers in receiver.got}
     bodies = {body for _, body, _ in receiver.got}
@@ -182,7 +183,7 @@ def test_a_webhook_that_fails_for_days_is_disabled_and_says_why(webhook):
     assert "The response was 500." in webhook.disabled_why
     assert AuditEvent.objects.get(what="webhook given up").study_id == webhook.study_id
     assert events.announce(study_id=webhook.study_id, event="study.paused", data={}) == 0
-    waiting = Delivery.objects.filter(state=DeliveryState.PENDING).count()
+    waiting = Delivery.objects.filter(state=JobState.PENDING).count()
     assert deliver(Receiver(200), now=NOW + timedelta(days=9)) == 0
     # what waits is sent once somebody has mended it
     assert subscriptions.switch(webhook=webhook, on=True, by=factories.user("mender"))
@@ -216,7 +217,7 @@ def test_killed_in_the_middle_it_is_sent_again_under_the_same_key(webhook):
     with pytest.raises(Killed):
         deliver(killed)
     message.refresh_from_db()
-    assert (message.state, message.attempts) == (DeliveryState.CLAIMED, 1), "the try was counted first"
+    assert (message.state, message.attempts) == (JobState.CLAIMED, 1), "the try was counted first"
     receiver = Receiver(200)
     assert deliver(receiver, now=NOW + deliveries.LEASE - timedelta(seconds=1)) == 0
     assert deliver(receiver, now=NOW + deliveries.LEASE + timedelta(seconds=1)) == 1
@@ -237,7 +238,7 @@ def test_a_message_that_kills_whoever_sends_it_is_parked(webhook):
         now += deliveries.LEASE + timedelta(seconds=1)
     assert deliver(killed, now=now) == 0
     message.refresh_from_db()
-    assert message.state == DeliveryState.FAILED
+    assert message.state == JobState.FAILED
     assert "stopped during the last attempt" in message.error
 
 
@@ -250,7 +251,7 @@ def test_who_overslept_the_lease_is_not_heard(webhook):
 
     deliver(slow)
     message.refresh_from_db()
-    assert (message.state, message.status, message.error) == (DeliveryState.DONE, 200, "")
+    assert (message.state, message.status, message.error) == (JobState.DONE, 200, "")
     webhook.refresh_from_db()
     assert webhook.failing_since is None
 
@@ -268,7 +269,7 @@ def test_who_overslept_ends_nothing_that_somebody_else_has_in_hand(webhook):
 
     deliver(slow)
     message.refresh_from_db()
-    assert (message.state, message.attempts, message.status) == (DeliveryState.CLAIMED, 2, None)
+    assert (message.state, message.attempts, message.status) == (JobState.CLAIMED, 2, None)
 
 
 def test_a_webhook_that_is_deleted_while_it_is_told_breaks_nothing(webhook):

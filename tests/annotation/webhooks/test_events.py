@@ -10,8 +10,9 @@ from django.utils import timezone
 from annotation.annotate.services import responses
 from annotation.annotate.services.answer_rules import Answer
 from annotation.assignment.services import slots
+from annotation.core.leases import JobState
 from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
-from annotation.models import Delivery, DeliveryState, Purpose, Response, Slot, SlotState, Unit, Webhook
+from annotation.models import Delivery, Purpose, Response, Slot, SlotState, Unit, Webhook
 from annotation.participation.services import withdrawals
 from annotation.webhooks.services import events as webhook_events
 from annotation.webhooks.services import subscriptions
@@ -158,7 +159,7 @@ def test_a_receiver_that_is_away_makes_no_heap(study, webhook, monkeypatch):
         factories.response(units(study)[place])
         webhook_events.queue_messages()
     assert len(told(RESPONSE_CREATED, "responses")) == 2
-    Delivery.objects.update(state=DeliveryState.DONE, finished_at=timezone.now())
+    Delivery.objects.update(state=JobState.DONE, finished_at=timezone.now())
     webhook_events.queue_messages()
     assert len(told(RESPONSE_CREATED, "responses")) == 3, "it was kept, not lost"
 

@@ -5,8 +5,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import events as annotation_events
+from annotation.core.leases import JobState
 from annotation.events import EVENTS
-from annotation.models import AuditEvent, Delivery, DeliveryState, StudyStatus, Webhook
+from annotation.models import AuditEvent, Delivery, StudyStatus, Webhook
 from annotation.participation.services import withdrawals
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
@@ -250,7 +251,5 @@ def test_the_list_says_how_each_is(client, lead, webhook):
     ):
         Webhook.objects.filter(pk=webhook.pk).update(**fields)
         assert words in client.get(url).text
-    Delivery.objects.create(
-        webhook=webhook, event="ping", state=DeliveryState.FAILED, error="x", finished_at=now
-    )
+    Delivery.objects.create(webhook=webhook, event="ping", state=JobState.FAILED, error="x", finished_at=now)
     assert '<td class="number">1</td>' in client.get(url).text

@@ -34,7 +34,8 @@ for kind in ("images", "captions", "embeddings"):
 assert "diffusers" in backends.names("images") and "open_clip" in backends.names("embeddings")
 [picture] = backends.load(ImageRecipe(backend="fake")).generate([ImageRequest("a person", 1)])
 backends.load(CaptionRecipe(backend="fake")).caption([picture.pixels], count=2, seed=0)
-backends.load(EmbeddingRecipe(backend="fake")).encode_images([picture.pixels])
+encoder = backends.load(EmbeddingRecipe(backend="fake"))
+encoder.encode_images([encoder.prepare(picture.pixels)])
 heavy = set({HEAVY!r}) & set(sys.modules)
 assert not heavy, heavy
 """)

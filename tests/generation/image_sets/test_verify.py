@@ -9,11 +9,12 @@ import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 
+from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Image, ImageSet
 from generation.image_sets import services as verify
 from generation.jobs import png
 from generation.jobs.services import work
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.recipes.recipes import ImageRecipe
 from generation.runs import services as runs

@@ -9,8 +9,9 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from generation.jobs.services import claims
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from tests.generation.jobs.world import run_of_pictures
 
 NOW = timezone.now()
@@ -29,45 +30,9 @@ def run(db):
     return run_of_pictures(6)
 
 
-def test_jobs_are_claimed_in_order_once_and_the_try_is_counted(run):
-    first, second, third = claim(run), claim(run, worker="there 2"), claim(run)
-    assert [job.number for job in first.jobs + second.jobs] == [1, 2, 3, 4, 5, 6]
-    assert third is None
-    assert {(job.attempts, job.worker) for job in first.jobs} == {(1, "here 1")}
-    assert {job.lease_expires_at for job in first.jobs} == {NOW + timedelta(seconds=120)}
-    assert first.key != second.key
-
-
 @pytest.mark.parametrize("state", [RunState.PLANNED, RunState.PAUSED, RunState.CANCELLED, RunState.DONE])
 def test_nothing_is_claimed_of_a_run_that_does_not_run(db, state):
     assert claim(run_of_pictures(1, state=state)) is None
-
-
-def test_what_was_tried_before_comes_last_and_alone(run):
-    claim(run, 3)
-    later = NOW + timedelta(seconds=121)
-    assert [job.number for job in claim(run, 4, now=later).jobs] == [4, 5, 6]
-    assert [[job.number for job in claim(run, 4, now=later).jobs] for _ in range(3)] == [[1], [2], [3]]
-    assert claim(run, 4, now=later) is None
-
-
-def test_a_lease_that_is_renewed_is_not_claimed(run):
-    mine = claim(run, 6)
-    assert claims.renew(mine, now=NOW + timedelta(seconds=100)) == 6
-    assert claim(run, now=NOW + timedelta(seconds=210)) is None
-    assert claim(run, now=NOW + timedelta(seconds=221)) is not None
-    # the one that somebody else has now is not renewed by the first
-    assert claims.renew(mine, now=NOW + timedelta(seconds=222)) == 5
-
-
-def test_a_job_whose_workers_never_came_back_is_parked_after_the_third(run):
-    Job.objects.exclude(number=1).delete()
-    for day in range(3):
-        assert claim(run, now=NOW + timedelta(days=day)).jobs[0].attempts == day + 1
-    assert claim(run, now=NOW + timedelta(days=3)) is None
-    job = run.jobs.get()
-    assert (job.state, job.claim, job.finished_at) == (JobState.FAILED, None, NOW + timedelta(days=3))
-    assert "3 workers claimed it and none finished" in job.error
 
 
 def test_a_failed_try_is_made_again_after_a_pause_that_doubles_and_parked_after_the_third(run, settings):
@@ -76,7 +41,7 @@ def test_a_failed_try_is_made_again_after_a_pause_that_doubles_and_parked_after_
     now = NOW
     for pause in (10, 20):
         mine = claim(run, now=now)
-        claims.fail(mine, {mine.jobs[0].pk: "it rained"}, now=now)
+        mine.fail({mine.jobs[0].pk: "it rained"}, now=now)
         job = run.jobs.get()
         assert (job.state, job.error, job.not_before) == (
             JobState.PENDING,
@@ -86,33 +51,16 @@ def test_a_failed_try_is_made_again_after_a_pause_that_doubles_and_parked_after_
         assert claim(run, now=now + timedelta(seconds=pause - 1)) is None
         now += timedelta(seconds=pause)
     mine = claim(run, now=now)
-    claims.fail(mine, {mine.jobs[0].pk: "it rained"}, now=now)
+    mine.fail({mine.jobs[0].pk: "it rained"}, now=now)
     job = run.jobs.get()
     assert (job.state, job.error, job.not_before, job.attempts) == (JobState.FAILED, "it rained", None, 3)
     assert claim(run, now=now + timedelta(days=1)) is None
 
 
-def test_what_is_given_back_used_up_no_try_and_is_claimed_with_others(run):
-    mine = claim(run, 3)
-    assert claims.release(mine) == 3
-    assert {job.attempts for job in run.jobs.all()} == {0}
-    assert len(claim(run, 6).jobs) == 6
-
-
-def test_who_overslept_changes_nothing(run):
-    late = claim(run, 6)
-    other = claim(run, 1, now=NOW + timedelta(seconds=121))
-    [theirs] = other.jobs
-    claims.fail(late, {theirs.pk: "too late"})
-    claims.release(late, ids=[theirs.pk])
-    job = Job.objects.get(pk=theirs.pk)
-    assert (job.state, job.claim, job.attempts, job.error) == (JobState.CLAIMED, other.key, 2, "")
-
-
 def test_a_run_is_done_when_nothing_is_open_and_not_before(run):
     mine = claim(run, 6)
     assert not claims.close_run(run_id=run.pk)
-    claims.fail(mine, {job.pk: "no" for job in mine.jobs})
+    mine.fail({job.pk: "no" for job in mine.jobs})
     assert not claims.close_run(run_id=run.pk), "what waits for another try is open"
     run.jobs.update(state=JobState.FAILED, not_before=None)
     assert claims.close_run(run_id=run.pk)
@@ -165,7 +113,7 @@ def test_a_renewal_passes_over_what_is_being_completed():
     def complete():
         try:
             with transaction.atomic():
-                list(mine.rows([job.pk for job in mine.jobs[2:4]]).select_for_update())
+                list(mine.held([job.pk for job in mine.jobs[2:4]]).select_for_update())
                 held.set()
                 let_go.wait(20)
         finally:
@@ -177,7 +125,7 @@ def test_a_renewal_passes_over_what_is_being_completed():
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '5s'")
     try:
-        assert claims.renew(mine) == 4
+        assert mine.renew() == 4
     finally:
         let_go.set()
         thread.join()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+from types import SimpleNamespace
 
 import pytest
+from django.core.files.storage import default_storage
 from django.db import OperationalError, connection
 
+from annotation.core.leases import JobState
 from annotation.images import files as image_files
 from annotation.models import Image
 from generation import backends
 from generation.backends.base import BackendError
-from generation.jobs.services import loaded_model, work
-from generation.models import JobState, Run, RunState
+from generation.jobs.services import handlers, loaded_model, retries, session, work
+from generation.models import BatchSize, Run, RunState
+from generation.recipes.recipes import EmbeddingRecipe
 from tests.generation.jobs.world import (
     RECIPE,
     Moody,
@@ -20,8 +24,11 @@ from tests.generation.jobs.world import (
     counted,
     nobody_is_disturbed,
     run_of_pictures,
+    run_over,
     state,
 )
+
+backends_load = backends.load
 
 
 def test_a_poisoned_prompt_stops_only_itself(model):
@@ -52,13 +59,14 @@ def test_out_of_memory_is_no_failure_halves_the_batch_and_is_remembered(model):
     run = run_of_pictures(20)
     assert work.work(run_id=run.pk) == 20
     run.refresh_from_db()
-    assert (run.state, run.batch_size, model.batch) == (RunState.DONE, 4, 4)
+    assert (run.state, model.batch) == (RunState.DONE, 4)
+    assert list(run.batch_sizes.values_list("device", "size")) == [("cpu", 4)]
     assert set(run.jobs.values_list("attempts", flat=True)) == {1}
     nobody_is_disturbed(run)
     assert model.asked[:3] == [16, 8, 4]
     # another process begins with what was remembered
     other = Moody(batch=16, holds=5)
-    loaded_model._loaded[:] = [(RECIPE, other)]
+    loaded_model._loaded[:] = [loaded_model.Loaded(RECIPE, other, 16)]
     run.jobs.update(state=JobState.PENDING, attempts=0)
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     Image.objects.filter(image_set=run.image_set).delete()
@@ -66,12 +74,28 @@ def test_out_of_memory_is_no_failure_halves_the_batch_and_is_remembered(model):
     assert max(other.asked, default=0) <= 4
 
 
-def test_of_two_workers_the_smaller_memory_is_remembered(model):
-    model.batch, model.holds = 16, 8
+def test_a_small_card_does_not_slow_a_large_one(model):
     run = run_of_pictures(20)
-    Run.objects.filter(pk=run.pk).update(batch_size=2)
+    model.batch = 16
+    BatchSize.objects.create(run=run, device="a small card", size=2)
     work.work(run_id=run.pk)
-    assert Run.objects.get(pk=run.pk).batch_size == 2
+    assert model.asked == [16, 4]
+
+
+def test_a_batch_that_was_halved_grows_again_after_many_full_ones_and_later_each_time(model, monkeypatch):
+    monkeypatch.setattr(loaded_model, "GROW_AFTER", 1)
+    model.batch, model.holds = 8, 4
+    run = run_of_pictures(12)
+    work.work(run_id=run.pk)
+    assert model.asked == [8, 4, 4, 4], "memory is short"
+    loaded = loaded_model._loaded[0]
+    assert (loaded.grow_after, loaded.full_batches) == (200, 1)
+    loaded.grow_after, model.holds = 2, 8
+    more = run_of_pictures(20)
+    BatchSize.objects.create(run=more, device="cpu", size=4)
+    work.work(run_id=more.pk)
+    assert model.asked[4:] == [4, 4, 8, 4], "there is room again"
+    assert more.batch_sizes.get().size == 8
 
 
 def test_a_device_that_holds_not_even_one_pauses_the_run_and_uses_up_no_try(model):
@@ -125,42 +149,78 @@ def test_a_recipe_of_another_version_pauses_the_run():
     )
 
 
-def test_a_full_disk_loses_nothing_uses_up_no_try_and_is_tried_again(model, monkeypatch, settings):
-    monkeypatch.setattr(work, "_DISK_FULL_SECONDS", 0.05)
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EIO, "Input/output error"),
+        OSError(errno.ESTALE, "Stale file handle"),
+        TimeoutError("timed out"),
+        ConnectionError("The S3 server does not answer"),
+    ],
+)
+def test_what_was_computed_is_kept_while_the_storage_is_away_and_stored_when_it_is_back(
+    model, monkeypatch, error
+):
+    monkeypatch.setattr(session, "_STORAGE_SECONDS", 0.05)
     run = run_of_pictures(20)
-    room = iter([True] * 5 + [False] * 9)
+    works = iter([True] * 5 + [False] * 9)
     write = image_files._write
+    seen = []
 
-    def full(path, data):
-        if not next(room, True):
-            path.parent.joinpath(".part-x").write_bytes(data[:5])
-            path.parent.joinpath(".part-x").unlink()
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def away(path, data):
+        if not next(works, True):
+            raise error
         write(path, data)
 
-    monkeypatch.setattr(image_files, "_write", full)
-    first = work.work(run_id=run.pk, batches=2)
-    assert 0 < first < 16
-    back = run.jobs.filter(state=JobState.PENDING, error__contains="No space left")
-    assert back.exists()
-    assert set(back.values_list("attempts", flat=True)) == {0}
-    while state(run)[0] == RunState.RUNNING:
-        again(run)
-    assert counted(run) == {"done": 20}
+    def rest(worker):
+        seen.append(
+            run.jobs.filter(state=JobState.CLAIMED, error__contains="tried again every minute").count()
+        )
+
+    monkeypatch.setattr(image_files, "_write", away)
+    monkeypatch.setattr(session.Session, "_rest", rest)
+    assert work.work(run_id=run.pk) == 20
+    assert seen
+    assert all(seen), "the run's page says what it waits for"
+    assert sum(model.asked) == 20, "nothing is computed twice"
+    assert set(run.jobs.values_list("attempts", "state", "error")) == {(1, JobState.DONE, "")}
     nobody_is_disturbed(run)
 
 
-def test_a_storage_that_fails_otherwise_counts_as_a_try(model, monkeypatch, settings):
-    settings.JOB_RETRY_SECONDS = 60
-    run = run_of_pictures(2)
+def test_a_worker_that_is_stopped_while_the_storage_is_away_gives_its_jobs_back_untried(model, monkeypatch):
+    monkeypatch.setattr(session, "_STORAGE_SECONDS", 0.05)
+    run = run_of_pictures(20)
 
     def broken(path, data):
         raise OSError(errno.EIO, "Input/output error")
 
+    rested = []
     monkeypatch.setattr(image_files, "_write", broken)
-    work.work(run_id=run.pk)
-    assert set(run.jobs.values_list("attempts", "state")) == {(1, JobState.PENDING)}
-    assert "Input/output error" in run.jobs.first().error
+    monkeypatch.setattr(session.Session, "_rest", lambda worker: rested.append(1))
+    assert work.work(run_id=run.pk, stopping=lambda: bool(rested)) == 0
+    assert set(run.jobs.values_list("attempts", "state")) == {(0, JobState.PENDING)}
+    assert "Input/output error" in run.jobs.order_by("pk").first().error
+
+
+def test_images_that_the_storage_does_not_give_are_tried_again_and_use_up_no_try(model, monkeypatch):
+    monkeypatch.setattr(session, "_STORAGE_SECONDS", 0)
+    pictures = run_of_pictures(3)
+    work.work(run_id=pictures.pk)
+    monkeypatch.setattr(backends, "load", backends_load)
+    run = run_over(list(Image.objects.all()), EmbeddingRecipe(backend="fake", model="fake"))
+    opened = []
+
+    def away(name, *mode):
+        opened.append(name)
+        if len(opened) <= 2:
+            raise ConnectionError("The S3 server does not answer")
+        return default_storage.open(name, *mode)
+
+    monkeypatch.setattr(handlers, "default_storage", SimpleNamespace(open=away))
+    again(run)
+    assert counted(run) == {"done": 3}
+    assert set(run.jobs.values_list("attempts", flat=True)) == {1}
 
 
 def test_a_picture_whose_place_is_taken_is_refused_and_the_others_are_loaded(model):
@@ -186,8 +246,8 @@ def closed(monkeypatch):
         def close(self):
             found.append(True)
 
-    monkeypatch.setattr(work, "_DATABASE_PAUSES", (0, 0, 0))
-    monkeypatch.setattr(work, "connection", Connection())
+    monkeypatch.setattr(retries, "_PAUSES", (0, 0, 0))
+    monkeypatch.setattr(retries, "connection", Connection())
     return found
 
 
@@ -219,8 +279,8 @@ def test_a_database_that_is_away_for_a_moment_costs_nothing(closed):
             raise answer
         return answer
 
-    assert work._with_retries(ask) == 5
+    assert retries.with_retries(ask) == 5
     assert len(closed) == 2
     answers[:] = [OperationalError("gone")] * 4
     with pytest.raises(OperationalError, match="gone"):
-        work._with_retries(ask)
+        retries.with_retries(ask)

@@ -7,13 +7,14 @@ from threading import Event
 
 import pytest
 
+from annotation.core.leases import JobState
 from annotation.models import Image
 from generation import backends
 from generation.backends.base import About
 from generation.backends.encode_fake import FakeEncoder
 from generation.jobs import png
 from generation.jobs.services import loaded_model, model_versions, work
-from generation.models import JobState, Run, RunState
+from generation.models import Run, RunState
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe, as_json
 from tests.generation.jobs.world import RECIPE, Moody, run_of_pictures, run_over, state
 

@@ -10,8 +10,10 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.core import heartbeat as pulse
-from generation.jobs.services import claims, work
-from generation.models import Job, JobState, Run, RunState
+from annotation.core import leases
+from annotation.core.leases import JobState
+from generation.jobs.services import claims, session, work
+from generation.models import Job, Run, RunState
 from generation.runs import services as runs
 from tests.generation.jobs.world import counted, nobody_is_disturbed, run_of_pictures, state
 from tests.waiting import wait_for
@@ -20,7 +22,7 @@ from tests.waiting import wait_for
 def test_who_overslept_keeps_nothing(model, monkeypatch):
     """The lease is over and the job another's by the time that the picture is made."""
     run = run_of_pictures(4)
-    complete = claims.Claim.rows
+    complete = leases.Claim.held
     took = []
 
     def oversleep(claimed, ids=None):
@@ -29,7 +31,7 @@ def test_who_overslept_keeps_nothing(model, monkeypatch):
             took.append(claims.claim(run_id=run.pk, limit=1, worker="other", now=late))
         return complete(claimed, ids)
 
-    monkeypatch.setattr(claims.Claim, "rows", oversleep)
+    monkeypatch.setattr(leases.Claim, "held", oversleep)
     assert work.work(run_id=run.pk) == 3
     [theirs] = took[0].jobs
     job = Job.objects.get(pk=theirs.pk)
@@ -39,7 +41,7 @@ def test_who_overslept_keeps_nothing(model, monkeypatch):
 
 def test_a_run_that_is_paused_in_the_middle_ends_after_the_batch(model, monkeypatch):
     run = run_of_pictures(80)
-    wait = work.wait
+    wait = session.wait
     pauses = iter([False, True])
 
     def waiting(futures, timeout):
@@ -48,7 +50,7 @@ def test_a_run_that_is_paused_in_the_middle_ends_after_the_batch(model, monkeypa
             Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED)
         return wait(futures, timeout)
 
-    monkeypatch.setattr(work, "wait", waiting)
+    monkeypatch.setattr(session, "wait", waiting)
     done = work.work(run_id=run.pk)
     assert 8 < done <= 24
     assert counted(run) == {"done": done, "pending": 80 - done}
@@ -73,16 +75,16 @@ def test_a_batch_that_was_not_begun_when_the_run_was_paused_goes_back(model, mon
             slow.set()
         return wait(futures, timeout)
 
-    wait = work.wait
+    wait = session.wait
     model.generate = generate
-    monkeypatch.setattr(work, "wait", waiting)
+    monkeypatch.setattr(session, "wait", waiting)
     assert work.work(run_id=run.pk) == 8
     assert set(run.jobs.values_list("attempts", "state")) == {(1, JobState.DONE), (0, JobState.PENDING)}
 
 
 def test_a_run_that_is_cancelled_in_the_middle_keeps_what_was_in_hand_and_makes_no_more(model, monkeypatch):
     run = run_of_pictures(40)
-    wait = work.wait
+    wait = session.wait
 
     def waiting(futures, timeout):
         run.refresh_from_db()
@@ -90,7 +92,7 @@ def test_a_run_that_is_cancelled_in_the_middle_keeps_what_was_in_hand_and_makes_
             runs.cancel(run=run, by=None)
         return wait(futures, timeout)
 
-    monkeypatch.setattr(work, "wait", waiting)
+    monkeypatch.setattr(session, "wait", waiting)
     assert work.work(run_id=run.pk) <= 16
     assert state(run)[0] == RunState.CANCELLED
     nobody_is_disturbed(run)
@@ -98,13 +100,13 @@ def test_a_run_that_is_cancelled_in_the_middle_keeps_what_was_in_hand_and_makes_
 
 def test_what_was_made_of_a_job_that_is_gone_is_not_kept(model, monkeypatch):
     run = run_of_pictures(8)
-    wait = work.wait
+    wait = session.wait
 
     def waiting(futures, timeout):
         run.jobs.filter(number__gt=3).delete()
         return wait(futures, timeout)
 
-    monkeypatch.setattr(work, "wait", waiting)
+    monkeypatch.setattr(session, "wait", waiting)
     assert work.work(run_id=run.pk) == 3
     nobody_is_disturbed(run)
 
@@ -146,7 +148,7 @@ def test_the_leases_of_a_long_batch_are_renewed_by_a_thread_that_closes_its_own_
     monkeypatch.setattr(pulse, "connection", Watched())
     mine = claims.claim(run_id=run.pk, limit=8, worker="me")
     ends = mine.jobs[0].lease_expires_at
-    with claims.Heartbeat() as beat:
+    with leases.Heartbeat() as beat:
         beat.add(mine)
         wait_for(lambda: len(closed) > 2, "the heart does not beat")
         beat.remove(mine)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from django.core.files.storage import default_storage
 
+from annotation.core.leases import JobState
 from annotation.images import files as image_files
 from annotation.models import Image
 from generation.core import vectors
 from generation.jobs.services import claims as jobs
 from generation.jobs.services import work
-from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunState
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunState
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from tests.generation.jobs.world import again, counted, nobody_is_disturbed, run_of_pictures, run_over, state
 
@@ -69,14 +70,27 @@ def test_captions_and_embeddings_are_made_of_the_files(model, monkeypatch):
     assert Embedding.objects.count() == 5
 
 
-@pytest.mark.parametrize(("side", "asked"), [(16, [5]), (10_000, [3, 2]), (60_000, [1] * 5)])
-def test_no_more_images_are_held_than_the_machines_memory_takes(model, monkeypatch, side, asked):
-    """1 GiB of a claim's images as they are decoded: three of 10,000 by 10,000 pixels."""
+_CAPTIONS = CaptionRecipe(backend="fake", count=1)
+_EMBEDDINGS = EmbeddingRecipe(backend="fake", model="fake")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "side", "asked"),
+    [
+        (_CAPTIONS, 16, [5]),
+        (_CAPTIONS, 10_000, [3, 2]),
+        (_CAPTIONS, 60_000, [1] * 5),
+        (_EMBEDDINGS, 60_000, [5]),
+    ],
+)
+def test_no_more_images_are_held_than_the_machines_memory_takes(model, monkeypatch, recipe, side, asked):
+    """1 GiB of a claim's images as they are decoded: three of 10,000 by 10,000 pixels. An encoder keeps them
+    small."""
     pictures = run_of_pictures(5)
     work.work(run_id=pictures.pk)
     monkeypatch.undo()
     images = Image.objects.filter(image_set=pictures.image_set)
-    run = run_over(list(images), EmbeddingRecipe(backend="fake", model="fake"))
+    run = run_over(list(images), recipe)
     images.filter(index=2).update(width=side, height=side)
     claim, claims = jobs.claim, []
 

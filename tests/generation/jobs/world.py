@@ -8,13 +8,14 @@ from itertools import count
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.images import files as image_files
 from annotation.models import Image
 from generation.backends.base import GeneratedImage, ImageRequest, OutOfMemory
 from generation.backends.image_fake import FakeTextToImage
 from generation.jobs import png
 from generation.jobs.services import work
-from generation.models import Job, JobState, Provenance, Run, RunState
+from generation.models import Job, Provenance, Run, RunState
 from generation.recipes.recipes import (
     CaptionRecipe,
     EmbeddingRecipe,

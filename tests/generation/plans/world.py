@@ -8,8 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Image, Study, StudyStatus
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.recipes.prompts import PromptSet
 from generation.recipes.recipes import ImageRecipe

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image, ImageSet, TaskKind
 from generation.backends import image_fake
 from generation.backends.base import BackendError
 from generation.backends.image_fake import FakeTextToImage
 from generation.jobs.services import claims, loaded_model, model_versions, work
 from generation.jobs.services.handlers import ImageHandler, JobResult
-from generation.models import Caption, Job, JobState, Run, RunState
+from generation.models import Caption, Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.runs import services as runs

@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
+from annotation.core.leases import JobState
 from annotation.models import Image, ImageSet, TaskKind
 from generation.jobs.services import loaded_model
 from generation.management.commands import _execution
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.recipes.recipes import from_json
 from tests import factories
 from tests.generation.plans import world

@@ -6,10 +6,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image, ImageSet
 from generation.jobs import tasks
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState, Worker
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
 from tests import factories
@@ -303,6 +305,28 @@ def test_the_finished_run_shows_its_last_pictures_and_every_choice_of_its_recipe
     assert "data-progress" not in shown.text
 
 
+def test_a_run_that_is_done_with_failures_says_so_everywhere(page, maker):
+    run = world.made(world.pictures("Mexican"))
+    Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, attempts=3, error="It broke.")
+    for url in (reverse("runs"), reverse("run", args=[run.pk])):
+        assert "1 job failed" in page.get(url).text
+
+
+def test_while_a_model_is_loaded_the_page_of_the_run_says_so(page, maker):
+    run = world.pictures("Mexican")
+    runs.start(run=run, by=None)
+    now = timezone.now()
+    worker = Worker.objects.create(
+        name="gpu a 1", queue="gpu", host="a", started_at=now, seen_at=now, run=run, loading_since=now
+    )
+    url, progress = reverse("run", args=[run.pk]), reverse("run_progress", args=[run.pk])
+    assert "has been loading the model since" in page.get(url).text
+    version = page.get(progress).json()["version"]
+    Worker.objects.filter(pk=worker.pk).update(loading_since=None)
+    assert "has been loading the model since" not in page.get(url).text
+    assert page.get(progress).json()["version"] != version
+
+
 def test_pages_ask_as_many_questions_however_much_there_is(page, maker):
     run = world.made(world.pictures("Mexican"))
     image = Image.objects.get(group__name="Mexican", index=2)
@@ -334,7 +358,7 @@ def test_pages_ask_as_many_questions_however_much_there_is(page, maker):
     assert before == {
         "runs": 7,
         "image_sets": 8,
-        "run": 9,
+        "run": 10,
         "run_progress": 8,
         "image_set": 12,
         "image_history": 14,

@@ -9,8 +9,9 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import Image
-from generation.models import Embedding, Job, JobState, Provenance, Run, RunState
+from generation.models import Embedding, Job, Provenance, Run, RunState
 from generation.plans.queries import estimates
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, digest
 from generation.runs import queries

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from django.core.management import call_command
 
+from annotation.core.leases import JobState
 from annotation.models import ImageSet, TaskKind
 from generation.jobs.services import work
 from generation.management.commands import _execution
-from generation.models import Caption, Embedding, JobState, Provenance, Run, RunState
+from generation.models import BatchSize, Caption, Embedding, Provenance, Run, RunState
 from generation.runs import services as runs
 from tests import factories
 from tests.generation.plans import world
@@ -84,7 +85,8 @@ class TestRuns:
 
     def test_one_run_with_its_recipe_and_errors(self, run):
         world.fail(run.jobs.first())
-        Run.objects.filter(pk=run.pk).update(batch_size=2, error="No weights.")
+        Run.objects.filter(pk=run.pk).update(error="No weights.")
+        BatchSize.objects.create(run=run, device="a card", size=2)
         told = command("runs", "show", str(run.pk))
         for words in (
             run.recipe_hash,
@@ -93,7 +95,7 @@ class TestRuns:
             "1 failed",
             "It broke.",
             "No weights.",
-            "2: larger",
+            "2 on a card: larger",
         ):
             assert words in told
 
@@ -162,7 +164,7 @@ class TestBar:
     def test_rate_and_time_left_stand_beside_it(self):
         stands = _execution.Progress(
             state="running", error="", total=100, pending=80, claimed=0, done=18, failed=2,
-            rate=0.5, seconds_left=160.0, errors=(),
+            rate=0.5, seconds_left=160.0, errors=(), loading=None,
         )  # fmt: skip
         assert _execution._details(stands) == "0.5/s, 2 min 40 s left, 2 failed"
 

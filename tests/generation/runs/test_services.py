@@ -7,10 +7,11 @@ import uuid
 import pytest
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image
 from generation.backends.image_fake import FakeTextToImage
 from generation.jobs.services import loaded_model, work
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, picture_seed

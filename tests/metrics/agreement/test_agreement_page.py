@@ -7,7 +7,8 @@ from itertools import combinations, product
 import pytest
 from django.urls import reverse
 
-from metrics.models import RunState, Score, ScoreRun
+from annotation.core.leases import JobState
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
 from tests import factories
 
@@ -78,7 +79,7 @@ def test_groups_are_asked_for_in_the_background_and_waited_for(client, study):
     assert question.endswith("?by=gender")
     assert "being computed" in client.get(question).text
     run = ScoreRun.objects.get()
-    assert (run.metric, run.parameters, run.state) == ("agreement", '{"by": "gender"}', RunState.PENDING)
+    assert (run.metric, run.parameters, run.state) == ("agreement", '{"by": "gender"}', JobState.PENDING)
     score_runs.compute_pending()
     assert client.get(question).text.strip() == ""
     assert client.get(question.replace("gender", "height")).status_code == 404

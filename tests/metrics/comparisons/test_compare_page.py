@@ -6,9 +6,10 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
+from annotation.core.leases import JobState
 from annotation.models import Judgement, ProfileAnswer, Response, Study, TaskKind
 from metrics.comparisons import queries
-from metrics.models import RunState, Score, ScoreRun
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast
@@ -79,7 +80,7 @@ def test_the_difference_is_asked_for_computed_and_shown_with_its_q(client, lead)
     runs = ScoreRun.objects.order_by("metric")
     assert [run.metric for run in runs] == ["offensiveness_difference", "tendency_difference"]
     for run in runs:
-        assert (run.study, run.state) == (study, RunState.PENDING)
+        assert (run.study, run.state) == (study, JobState.PENDING)
         assert '"against": "two"' in run.parameters
     score_runs.compute_pending()
     shown = page(client, **{"with": "study:two"})

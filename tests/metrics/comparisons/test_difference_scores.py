@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from annotation.core.leases import JobState
 from annotation.models import Association, Judgement, ProfileAnswer, Study, TaskKind
 from metrics.core.stats import bootstrap
-from metrics.models import RunState
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.shared_resamples import sharing_resamples
@@ -235,7 +235,7 @@ def test_a_run_is_out_of_date_when_the_other_study_changes(people):
     other = simulated("b", {"Mexican": 0.2}, people=people, images=2, image_set=factories.image_set("b"))
     wanted = {"metric": "tendency_difference", "variant": "corrected", "resamples": 100}
     first = score_runs.request(study=study, parameters={"against": "b"}, **wanted)
-    assert score_runs.compute(run_id=first.pk).state == RunState.DONE
+    assert score_runs.compute(run_id=first.pk).state == JobState.DONE
     assert score_runs.request(study=study, parameters={"against": "b"}, **wanted) == first
     picture = factories.image(index=9, image_set=factories.image_set("b"))
     factories.response(factories.page_unit(other.tasks.get(), picture=picture), who=people[0])

@@ -7,11 +7,11 @@ import pytest
 from django.core.management import call_command
 from scipy.stats import false_discovery_control
 
+from annotation.core.leases import JobState
 from annotation.models import Association, Study, TaskKind
 from metrics.comparisons import paired_groups, scores
 from metrics.depiction.data import read_depiction
 from metrics.depiction.scores import measures
-from metrics.models import RunState
 from metrics.score_runs import compared_rows, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.compared_rows import ComparedEstimates, Estimates
@@ -233,7 +233,7 @@ def test_it_is_stored_and_printed(people, capsys):
     run = score_runs.request(
         study=one, metric=DIFFERENCE, variant="corrected", resamples=100, parameters={"against": "b"}
     )
-    assert score_runs.compute(run_id=run.pk).state == RunState.DONE
+    assert score_runs.compute(run_id=run.pk).state == JobState.DONE
     assert run.scores.filter(part="side: second", group__name="Mexican", name="o").count() == 1
     call_command("scores", "a", metric=DIFFERENCE, set=["against=b"], resamples=100, format="json")
     said = json.loads(capsys.readouterr().out)

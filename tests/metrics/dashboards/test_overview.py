@@ -8,11 +8,12 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import Response, Slot, SlotState, StudyStatus
 from metrics.core import studies
 from metrics.dashboards.queries import progress
 from metrics.dashboards.queries.overview import read_overview, shown_metrics
-from metrics.models import RunState, ScoreRun
+from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 from metrics.templatetags.scores import rule_words
 from tests import factories
@@ -218,7 +219,7 @@ def test_a_study_without_answers_says_so_instead_of_showing_an_empty_plot(client
 def test_a_failed_run_can_be_tried_again(client, lead):
     study = cast.depiction_study(leads=[lead])
     run = score_runs.request(study=study, metric="likelihood", variant="corrected")
-    ScoreRun.objects.update(state=RunState.FAILED, error="ValueError: odd", finished_at=timezone.now())
+    ScoreRun.objects.update(state=JobState.FAILED, error="ValueError: odd", finished_at=timezone.now())
     page = page_of(client, study, lead)
     assert "ValueError: odd" in page
     retry = reverse("retry_scores", args=[study.name, run.pk])
@@ -226,7 +227,7 @@ def test_a_failed_run_can_be_tried_again(client, lead):
     answer = client.post(retry, {"next": "https://elsewhere.example/"})
     assert answer.url == reverse("overview", args=[study.name])
     run.refresh_from_db()
-    assert run.state == RunState.PENDING
+    assert run.state == JobState.PENDING
     score_runs.compute_pending()
     assert "ValueError: odd" not in page_of(client, study, lead)
 

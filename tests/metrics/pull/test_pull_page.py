@@ -6,12 +6,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Image, TaskKind
 from generation.models import Run, RunState
 from generation.recipes.prompts import PromptSet
 from metrics.core.charts.figure import render_figure
 from metrics.dashboards.figures import draw_figure
-from metrics.models import RunState as ScoreState
 from metrics.models import ScoreRun
 from metrics.pull.charts import Estimate, PullPoint, pull_chart
 from metrics.score_runs import services as score_runs
@@ -66,7 +66,7 @@ def test_the_first_visit_asks_for_the_scores_and_the_next_shows_them(client, stu
     assert "They are computed in the background" in first
     assert {run.metric for run in ScoreRun.objects.all()} == {"pull", "pull_contrast"}
     for run in ScoreRun.objects.order_by("-metric"):  # pull last
-        assert (run.state, run.parameters) == (ScoreState.PENDING, '{"run": "newest"}')
+        assert (run.state, run.parameters) == (JobState.PENDING, '{"run": "newest"}')
     run = ScoreRun.objects.get(metric="pull")
     score_runs.compute_pending()
     answer = get(client, study, lead)
@@ -210,7 +210,7 @@ def test_another_run_can_be_chosen_by_who_may_look_at_it(client, study, lead):
 
 def test_a_failed_run_says_why(client, study, lead):
     get(client, study, lead)
-    ScoreRun.objects.update(state=ScoreState.FAILED, error="ValueError: odd", finished_at="2026-01-01T00:00Z")
+    ScoreRun.objects.update(state=JobState.FAILED, error="ValueError: odd", finished_at="2026-01-01T00:00Z")
     page = text_of(get(client, study, lead))
     assert "could not be computed" in page
     assert "ValueError: odd" in page

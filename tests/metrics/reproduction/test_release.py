@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from annotation.annotate.services import items, responses
+from annotation.core.leases import JobState
 from annotation.imports.readers.visage_annotations import read_annotations
 from annotation.imports.readers.visage_attributes import read_attributes
 from annotation.models import (
@@ -30,7 +31,7 @@ from annotation.models import (
     Unit,
 )
 from generation.jobs.services import work
-from generation.models import Caption, Embedding, Job, JobState, Provenance
+from generation.models import Caption, Embedding, Job, Provenance
 from generation.recipes.prompts import PromptSet
 from metrics.core.published_tables import published_rows
 from metrics.reproduction.comparison import EQUAL, TRUNCATED, compare

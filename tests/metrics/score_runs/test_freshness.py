@@ -5,7 +5,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from metrics.models import RunState, ScoreRun
+from annotation.core.leases import JobState
+from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast, pulled
@@ -41,7 +42,7 @@ def test_the_first_question_asks_for_the_scores_once(client, study):
         assert 'hx-trigger="every 2s"' in page
     runs = ScoreRun.objects.all()
     assert sorted(run.metric for run in runs) == ["offensiveness", "tendency"]
-    assert {run.state for run in runs} == {RunState.PENDING}
+    assert {run.state for run in runs} == {JobState.PENDING}
 
 
 def test_who_waits_hears_nothing_until_something_is_there(client, study):
@@ -77,7 +78,7 @@ def test_stale_scores_are_computed_anew_and_marked(client, study):
     change(study)
     page = ask(client, "tendency:corrected").text
     assert "data-stale" in page
-    assert ScoreRun.objects.filter(state=RunState.PENDING).count() == 1
+    assert ScoreRun.objects.filter(state=JobState.PENDING).count() == 1
 
 
 def test_scores_of_answers_that_are_back_again_are_shown_and_not_computed(client, study):
@@ -90,14 +91,14 @@ def test_scores_of_answers_that_are_back_again_are_shown_and_not_computed(client
     type(back).objects.filter(pk=back.pk).update(withdrawn_at="2026-01-01T00:00Z")
     page = ask(client, "tendency:corrected").text
     assert "New scores are available" in page
-    assert not ScoreRun.objects.filter(state=RunState.PENDING).exists()
+    assert not ScoreRun.objects.filter(state=JobState.PENDING).exists()
     assert ask(client, "tendency:corrected").text.strip() == "", "the earlier run stands again"
-    assert ScoreRun.objects.get(pk=first.pk).state == RunState.DONE
+    assert ScoreRun.objects.get(pk=first.pk).state == JobState.DONE
 
 
 def test_a_failed_run_says_why_and_offers_another_try(client, study):
     ask(client, "tendency:corrected")
-    ScoreRun.objects.update(state=RunState.FAILED, error="ValueError: <odd>", finished_at="2026-01-01T00:00Z")
+    ScoreRun.objects.update(state=JobState.FAILED, error="ValueError: <odd>", finished_at="2026-01-01T00:00Z")
     page = ask(client, "tendency:corrected").text
     assert "could not be computed" in page
     assert "ValueError: &lt;odd&gt;" in page
@@ -131,7 +132,7 @@ def test_a_run_that_cannot_be_is_nothing_to_wait_for(client, study, waiting):
 def test_runs_of_other_studies_tell_nothing(client, study):
     theirs = factories.task(kind="depiction").study
     run = score_runs.request(study=theirs, metric="tendency", variant="corrected")
-    ScoreRun.objects.update(state=RunState.FAILED, error="secret", finished_at="2026-01-01T00:00Z")
+    ScoreRun.objects.update(state=JobState.FAILED, error="secret", finished_at="2026-01-01T00:00Z")
     assert "secret" not in client.get(URL, {"waiting": run.pk}).text
 
 
@@ -157,7 +158,7 @@ def test_a_failed_run_without_embeddings_is_not_tried_again(client, study):
     pulled.group_images(embedded, "Mexican")
     run = score_runs.request(study=study, metric="pull", variant="corrected")
     embedded.delete()
-    ScoreRun.objects.update(state=RunState.FAILED, error="gone", finished_at=run.created_at)
+    ScoreRun.objects.update(state=JobState.FAILED, error="gone", finished_at=run.created_at)
     page = client.post(reverse("retry_scores", args=["pictures", run.pk]), follow=True).text
     assert "manage.py generate pictures --prompts pull" in page
-    assert ScoreRun.objects.get(pk=run.pk).state == RunState.FAILED
+    assert ScoreRun.objects.get(pk=run.pk).state == JobState.FAILED

@@ -1,15 +1,17 @@
 """Score runs: one for the same inputs, claimed once, tried three times, out of date when answers change."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.models import Association, Response, Study
 from metrics.depiction.data import read_depiction
 from metrics.depiction.scores import measures
-from metrics.models import RunState, Score, ScoreRun
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import queries, tasks
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.tasks import enqueue
@@ -29,13 +31,13 @@ def test_asking_twice_for_the_same_inputs_gives_the_same_run():
     study = depiction_study()
     first, second = (score_runs.request(study=study, **WANTED) for _ in range(2))
     assert first == second
-    assert first.state == RunState.PENDING
+    assert first.state == JobState.PENDING
 
 
 def test_a_computed_run_has_its_scores_and_all_that_is_needed_to_repeat_it():
     study = depiction_study()
     run = score_runs.compute(run_id=score_runs.request(study=study, **WANTED).pk)
-    assert (run.state, run.attempts, run.error, run.resamples, run.seed) == (RunState.DONE, 1, "", 100, 0)
+    assert (run.state, run.attempts, run.error, run.resamples, run.seed) == (JobState.DONE, 1, "", 100, 0)
     assert run.rule == "stereotypical: at least 2 stereotypical out-region votes in votes"
     assert run.code_version.startswith("visage-studies")
     by_group = queries.scores_by_group(run)
@@ -177,20 +179,6 @@ def test_answers_to_another_task_of_the_study_change_nothing():
     assert score_runs.request(study=study, **WANTED) == before
 
 
-def test_a_run_is_claimed_by_one_worker_until_its_lease_is_over():
-    run = score_runs.request(study=depiction_study(), **WANTED)
-    now = timezone.now()
-    ScoreRun.objects.filter(pk=run.pk).update(
-        state=RunState.CLAIMED, attempts=1, lease_expires_at=now + score_runs.LEASE
-    )
-    assert score_runs.compute(run_id=run.pk, now=now) is None
-    assert score_runs.compute_pending(now=now) == 0
-    later = now + score_runs.LEASE + timedelta(seconds=1)
-    assert score_runs.compute_pending(now=later) == 1
-    run.refresh_from_db()
-    assert (run.state, run.attempts) == (RunState.DONE, 2)
-
-
 def test_a_finished_run_is_not_computed_again():
     run = score_runs.request(study=depiction_study(), **WANTED)
     score_runs.compute(run_id=run.pk)
@@ -203,13 +191,13 @@ def test_a_worker_that_overslept_its_lease_stores_nothing(monkeypatch):
     evaluate = score_runs.evaluate
 
     def taken_over_meanwhile(**arguments):
-        ScoreRun.objects.filter(pk=run.pk).update(attempts=2)
+        ScoreRun.objects.filter(pk=run.pk).update(claim=uuid4())
         return evaluate(**arguments)
 
     monkeypatch.setattr(score_runs, "evaluate", taken_over_meanwhile)
     assert score_runs.compute(run_id=run.pk) is None
     assert not Score.objects.exists()
-    assert ScoreRun.objects.get().state == RunState.CLAIMED
+    assert ScoreRun.objects.get().state == JobState.CLAIMED
 
 
 def test_a_run_that_fails_is_tried_three_times_and_keeps_the_error(monkeypatch, caplog):
@@ -220,37 +208,25 @@ def test_a_run_that_fails_is_tried_three_times_and_keeps_the_error(monkeypatch, 
 
     monkeypatch.setattr(score_runs, "evaluate", broken)
     states = [score_runs.compute(run_id=run.pk).state for _ in range(3)]
-    assert states == [RunState.PENDING, RunState.PENDING, RunState.FAILED]
+    assert states == [JobState.PENDING, JobState.PENDING, JobState.FAILED]
     assert score_runs.compute(run_id=run.pk) is None
     run.refresh_from_db()
     assert run.error == "ZeroDivisionError: planted"
     assert "planted" in caplog.text
     monkeypatch.undo()
     assert score_runs.retry(run_id=run.pk)
-    assert score_runs.compute(run_id=run.pk).state == RunState.DONE
+    assert score_runs.compute(run_id=run.pk).state == JobState.DONE
 
 
 def test_a_run_whose_embeddings_are_gone_is_tried_once_and_is_no_error_of_the_program(caplog):
     study, embedded = pulled.pull_study()
     run = score_runs.request(study=study, metric="pull", variant="corrected", resamples=100)
     embedded.delete()
-    assert score_runs.compute(run_id=run.pk).state == RunState.FAILED
+    assert score_runs.compute(run_id=run.pk).state == JobState.FAILED
     run.refresh_from_db()
     assert run.attempts == 1
     assert "manage.py embed" in run.error
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
-
-
-def test_a_run_whose_workers_were_killed_three_times_is_closed_with_a_reason():
-    run = score_runs.request(study=depiction_study(), **WANTED)
-    now = timezone.now()
-    ScoreRun.objects.filter(pk=run.pk).update(
-        state=RunState.CLAIMED, attempts=score_runs.TRIES, lease_expires_at=now - timedelta(seconds=1)
-    )
-    assert score_runs.compute_pending(now=now) == 0
-    run.refresh_from_db()
-    assert run.state == RunState.FAILED
-    assert "none came back" in run.error
 
 
 def test_answers_that_come_in_before_the_computing_are_in_the_digest():
@@ -354,7 +330,7 @@ def test_a_worker_is_rung_only_where_there_is_a_broker(
     assert rung == [run.pk]
     tasks.compute_score_run(run.pk)
     run.refresh_from_db()
-    assert run.state == RunState.DONE
+    assert run.state == JobState.DONE
     with django_capture_on_commit_callbacks(execute=True):
         enqueue(run)
     assert rung == [run.pk]
@@ -382,7 +358,7 @@ def test_a_message_that_was_lost_is_sent_again_and_only_then(monkeypatch):
     score_runs.compute(run_id=done.pk)
     for run, seconds in ((lapsed, -1), (held, 60)):
         ScoreRun.objects.filter(pk=run.pk).update(
-            state=RunState.CLAIMED, attempts=1, lease_expires_at=timezone.now() + timedelta(seconds=seconds)
+            state=JobState.CLAIMED, attempts=1, lease_expires_at=timezone.now() + timedelta(seconds=seconds)
         )
     rung = []
     monkeypatch.setattr(tasks.compute_score_run, "delay", rung.append)
@@ -404,9 +380,9 @@ def test_a_message_for_one_run_computes_those_that_wait_for_the_same_answers_fro
         measures, "read_depiction", lambda *args, **kw: read.append(1) or read_depiction(*args, **kw)
     )
     tasks.compute_score_run(runs[0].pk)
-    assert {ScoreRun.objects.get(pk=run.pk).state for run in runs} == {RunState.DONE}
+    assert {ScoreRun.objects.get(pk=run.pk).state for run in runs} == {JobState.DONE}
     assert len(read) == 1
-    assert {ScoreRun.objects.get(pk=run.pk).state for run in (other, elsewhere)} == {RunState.PENDING}
+    assert {ScoreRun.objects.get(pk=run.pk).state for run in (other, elsewhere)} == {JobState.PENDING}
     # the messages of the others come late, and find nothing to do
     tasks.compute_score_run(runs[1].pk)
     assert ScoreRun.objects.get(pk=runs[1].pk).attempts == 1
@@ -417,4 +393,4 @@ def test_a_run_that_is_done_calls_nobody_who_waits_beside_it():
     done = score_runs.compute(run_id=score_runs.request(study=study, **WANTED).pk)
     waiting = score_runs.request(study=study, **WANTED | {"metric": "offensiveness"})
     assert score_runs.compute_with_waiting(run_id=done.pk) is None
-    assert ScoreRun.objects.get(pk=waiting.pk).state == RunState.PENDING
+    assert ScoreRun.objects.get(pk=waiting.pk).state == JobState.PENDING

@@ -7,9 +7,10 @@ import math
 
 import pytest
 
+from annotation.core.leases import JobState
 from annotation.models import TaskKind
 from metrics.core.serializers import json_safe
-from metrics.models import RunState, Score, ScoreRun
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -171,7 +172,7 @@ def test_a_failed_computation_is_told_and_retried(program, study):
     run = score_runs.request(study=study, metric="tendency", variant="corrected", resamples=100)
     is_problem(program.post(f"studies/hats/score-runs/{run.pk}/retry"), 409)
     ScoreRun.objects.filter(pk=run.pk).update(
-        state=RunState.FAILED, error="It broke.", finished_at=run.created_at
+        state=JobState.FAILED, error="It broke.", finished_at=run.created_at
     )
     assert "It broke." in is_problem(program.post("studies/hats/score-runs", BODY), 409)["detail"]
     assert program.post(f"studies/hats/score-runs/{run.pk}/retry").json()["state"] == "pending"
@@ -212,7 +213,7 @@ def test_pull_without_embeddings_is_refused_with_what_to_do(program, study, metr
     pulled.group_images(embedded, "Mexican")
     run = score_runs.request(study=study, metric=metric, variant="corrected")
     embedded.delete()
-    ScoreRun.objects.update(state=RunState.FAILED, error="gone", finished_at=run.created_at)
+    ScoreRun.objects.update(state=JobState.FAILED, error="gone", finished_at=run.created_at)
     is_problem(program.post(f"studies/hats/score-runs/{run.pk}/retry"), 422)
 
 

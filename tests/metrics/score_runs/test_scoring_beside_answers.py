@@ -5,8 +5,8 @@ import threading
 import pytest
 from django.db import connection, transaction
 
+from annotation.core.leases import JobState
 from annotation.models import Response
-from metrics.models import RunState
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from tests.metrics.cast import depiction_study
@@ -42,4 +42,4 @@ def test_an_answer_that_comes_while_a_score_is_computed_does_not_wait_and_is_not
     done = score_runs.compute(run_id=run.pk)
     assert not failed
     assert seen == [counted, counted]
-    assert (done.state, done.error) == (RunState.DONE, "")
+    assert (done.state, done.error) == (JobState.DONE, "")

@@ -177,6 +177,26 @@ def test_workers_are_listed_and_one_that_fell_silent_needs_attention(client, adm
     assert not health().well
 
 
+def test_a_worker_that_fell_ill_needs_attention_for_an_hour_and_says_why(client, admin):
+    now = timezone.now()
+    ill = Worker.objects.create(
+        name="gpu node3 8",
+        queue="gpu",
+        host="node3",
+        started_at=now,
+        seen_at=now,
+        ill_at=now,
+        error="CUDA <error>",
+    )
+    page = client.get("/health/").text
+    assert "The worker gpu node3 8 ended at" in page
+    assert "CUDA &lt;error&gt;" in page
+    assert (health().well, health().silent) == (False, ())
+    Worker.objects.filter(pk=ill.pk).update(ill_at=now - timedelta(hours=2), seen_at=now - timedelta(hours=2))
+    assert health().well
+    assert "ended: its device or model failed" in client.get("/health/").text
+
+
 def test_the_last_backup_is_known_if_it_was_made_from_here(client, admin):
     assert "none made with" in client.get("/health/").text
     AuditEvent.objects.create(what="backup")

@@ -19,11 +19,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import export_files as services_files
+from annotation.core import leases
+from annotation.core.leases import JobState
 from annotation.exports.selection import Filters
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import writing as export_writing
 from annotation.images import files as image_files
-from annotation.models import ExportJob, ExportState, Image
+from annotation.models import ExportJob, Image
 from generation.image_sets import services as verify
 from tests import factories
 from tests.annotation.exports.jobs_world import asked as export_of
@@ -216,7 +218,7 @@ class TestExports:
     @pytest.fixture(autouse=True)
     def _no_beat(self, monkeypatch):
         # another connection would not see what these tests have not committed
-        monkeypatch.setattr(export_jobs.LeaseRenewal, "_renew", lambda beat: None)
+        monkeypatch.setattr(leases.Heartbeat, "_renew", lambda beat: None)
 
     def test_from_asking_to_the_download_with_the_images_in_it(
         self, bucket, client, django_capture_on_commit_callbacks
@@ -224,7 +226,7 @@ class TestExports:
         admin = factories.user("admin", admin=True)
         study = depiction(files=True)
         job = made(export_of(study, admin, "huggingface"))
-        assert (job.state, job.error) == (ExportState.DONE, "")
+        assert (job.state, job.error) == (JobState.DONE, "")
         assert f"exports/{job.file}" in keys(bucket)
         assert list(services_files.work_folder().iterdir()) == []
         client.force_login(admin)
@@ -257,11 +259,12 @@ class TestExports:
         job = export_of(depiction(), admin)
         s3_world.use(settings, s3_world.buckets(s3_world.nobody()))
         failed = export_jobs.make(job_id=job.pk)
-        assert failed.state == ExportState.PENDING
+        assert (failed.state, failed.attempts) == (JobState.PENDING, 0)
         assert "does not answer" in failed.error
         assert list(services_files.work_folder().iterdir()) == []
         s3_world.use(settings, s3_world.buckets(server.endpoint))
-        assert made(job).state == ExportState.DONE
+        ExportJob.objects.update(not_before=timezone.now())
+        assert made(job).state == JobState.DONE
         s3_world.use(settings, s3_world.buckets(s3_world.nobody()))
         client.force_login(admin)
         answer = client.get(reverse("export_file", args=[job.study.name, job.pk]), follow=True)

@@ -9,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.utils import timezone
 
+from annotation.core.leases import JobState
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
 from annotation.models import Study
 from generation.recipes.prompts import image_prompts
-from metrics.models import RunState
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS
 
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         for metric in METRICS:
             for variant in VARIANTS:
                 run = score_runs.request(study=study, metric=metric, variant=variant)
-                if run.state == RunState.PENDING:
+                if run.state == JobState.PENDING:
                     score_runs.compute(run_id=run.pk)
                     computed += 1
                 run.refresh_from_db()

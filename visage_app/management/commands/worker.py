@@ -16,9 +16,11 @@ from annotation import export_files
 from annotation.assignment.services import slots
 from annotation.exports import tasks as export_tasks
 from annotation.exports.services import jobs as export_jobs
+from annotation.images import files as image_files
 from annotation.webhooks.services import deliveries, events
 from generation.jobs import tasks
 from generation.jobs.services import work, workers
+from generation.jobs.services.sickness import WorkerIll
 from metrics.score_runs import services as score_runs
 from metrics.score_runs import tasks as score_tasks
 from metrics.score_runs.shared_resamples import sharing_resamples
@@ -71,13 +73,19 @@ class Command(BaseCommand):
             while self._round(duties):
                 pass
             return
+        ill = ""
         with workers.reporting(queue=queue):
-            while not self._stopping:
+            while not self._stopping and not ill:
                 # As before each web request: after a restart of the database, only one round fails.
                 close_old_connections()
-                # If the round did something, start the next at once: more may be waiting.
-                if not self._round(duties):
-                    time.sleep(POLL_SECONDS)
+                try:
+                    # If the round did something, start the next at once: more may be waiting.
+                    if not self._round(duties):
+                        time.sleep(POLL_SECONDS)
+                except WorkerIll as error:
+                    ill = str(error)
+        if ill:
+            raise CommandError(f"The worker ends because its device or model fails: {ill}")
         self.stdout.write("The worker has stopped.")
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
@@ -91,6 +99,7 @@ class Command(BaseCommand):
             ("delivering webhooks", _deliver),
             ("deleting old webhook messages", _every(FORGET_SECONDS, deliveries.forget_old)),
             ("deleting old exports", _every(TIDY_SECONDS, export_files.clean_up)),
+            ("deleting unfinished image files", _every(TIDY_SECONDS, image_files.sweep_unfinished)),
         ]
         if settings.CELERY_BROKER_URL:
             return [*default, ("sending lost messages again", _every(SWEEP_SECONDS, _sweep))]
@@ -146,9 +155,12 @@ def _compute() -> int:
 
 
 def _do_safely(what: str, duty: Callable[[], int]) -> int:
-    """Do one duty. An error is logged and ends only this round of the duty, not the worker."""
+    """Do one duty. An error is logged and ends only this round of the duty, not the worker, unless the worker
+    itself is ill."""
     try:
         return duty()
+    except WorkerIll:
+        raise
     except Exception:
         log.exception("%s failed; trying again in the next round", what)
         return 0

@@ -12,11 +12,12 @@ from django.conf import settings
 from django.db.models import Exists, Expression, F, Min, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 
+from annotation.core.leases import JobState
 from annotation.exports.services import jobs as export_jobs
 from annotation.models import Delivery, ExportJob
 from annotation.webhooks.services import deliveries
 from generation.jobs.services import claims
-from generation.models import Job, JobState, Run, RunState
+from generation.models import Job, Run, RunState
 from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 

@@ -21,7 +21,7 @@ class TestVisage:
         clip = backends.load(
             EmbeddingRecipe(model=f"local-dir:{folders['clip']}", pretrained=""), device="cpu"
         )
-        vectors = clip.encode_images(images)
+        vectors = clip.encode_images([clip.prepare(image) for image in images])
         cache = Ngrams(ngrams)
         cosines = vectors @ clip.encode_texts([cache.text(row) for row in range(len(cache))]).T
         rows = [
@@ -37,7 +37,7 @@ class TestVisage:
         clip = backends.load(
             EmbeddingRecipe(model=f"local-dir:{folders['clip']}", pretrained=""), device="cpu"
         )
-        vectors = clip.encode_images(images)
+        vectors = clip.encode_images([clip.prepare(image) for image in images])
         for vector, written in zip(vectors, made, strict=True):
             cosines = clip.encode_texts([one.text for one in written]) @ vector
             assert [one.score for one in written] == pytest.approx(cosines.tolist(), abs=1e-5)

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from generation.backends import ngrams, ngrams_build
+from generation.backends import ngrams_build
 from generation.backends.base import BackendError, OutOfMemory
 from generation.backends.encode_fake import FakeEncoder
 from generation.backends.ngrams import Ngrams
@@ -48,15 +48,14 @@ class TestBuild:
 
     def test_the_same_text_is_the_same_cache(self, text, tmp_path):
         assert built(text, tmp_path / "a") == built(text, tmp_path / "b")
-        for name in ("texts.txt", "vectors.npy", "offsets.npy", "manifest.json"):
+        for name in ("texts.txt", "vectors.npy", "manifest.json"):
             assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
     def test_texts_are_encoded_in_several_goes(self, text, tmp_path, monkeypatch):
         built(text, tmp_path / "a")
         monkeypatch.setattr(ngrams_build, "_TEXTS_AT_ONCE", 4)
         built(text, tmp_path / "b")
-        for name in ("vectors.npy", "offsets.npy"):
-            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+        assert (tmp_path / "a" / "vectors.npy").read_bytes() == (tmp_path / "b" / "vectors.npy").read_bytes()
 
     def test_the_manifest_names_what_it_came_from(self, text, tmp_path):
         built(text, tmp_path / "out", limit=5)
@@ -172,59 +171,6 @@ class TestMemory:
             built(text, tmp_path / "out", small)
 
 
-class TestNearest:
-    def random(self, tmp_path, monkeypatch, rows=500, dim=8, dtype="float16"):
-        """A cache of random vectors, several pieces long."""
-        monkeypatch.setattr(ngrams, "_ROWS_AT_ONCE", 64)
-        vectors = np.random.default_rng(1).normal(size=(rows, dim))
-        vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("f4")
-
-        class Known(FakeEncoder):
-            def encode_texts(self, texts):
-                return vectors[[int(text[1:]) for text in texts]]
-
-        Known.dim = dim
-        path = tmp_path / "text.txt"
-        path.write_text("\n".join(f"w{number:04}" for number in range(rows)))
-        built(path, tmp_path / "out", Known(), dtype=dtype, min_count=1)
-        return Ngrams(tmp_path / "out"), vectors
-
-    @pytest.mark.parametrize("top", [1, 10, 499, 500, 600])
-    def test_the_best_of_all_in_order(self, tmp_path, monkeypatch, top):
-        cache, vectors = self.random(tmp_path, monkeypatch, dtype="float32")
-        images = vectors[[3, 77, 401]] * np.float32(0.999)
-        best = np.argsort(-(images.astype("f8") @ vectors.T.astype("f8")), axis=1)[:, :top]
-        assert cache.nearest(images, top=top) == [[f"w{row:04}" for row in one] for one in best]
-
-    def test_the_same_alone_and_in_company(self, tmp_path, monkeypatch):
-        cache, vectors = self.random(tmp_path, monkeypatch)
-        together = cache.nearest(vectors, top=10)
-        assert all(
-            cache.nearest(one[None], top=10) == [kept] for one, kept in zip(vectors, together, strict=True)
-        )
-
-    def test_the_last_digits_of_a_fast_product_choose_nothing(self, tmp_path, monkeypatch):
-        """A GPU's sums differ with the number of images: here they are wrong by chance, every time."""
-        cache, vectors = self.random(tmp_path, monkeypatch)
-        noise = np.random.default_rng(2)
-
-        def product(rows, images):
-            exact = images @ rows.astype("f4").T
-            return exact + noise.normal(scale=3e-3, size=exact.shape).astype("f4")
-
-        assert cache.nearest(vectors[:50], top=10, product=product) == cache.nearest(vectors[:50], top=10)
-
-    def test_equal_scores_by_the_alphabet(self, tmp_path):
-        class Same(FakeEncoder):
-            def encode_texts(self, texts):
-                return np.tile(super().encode_texts(["x"]), (len(texts), 1))
-
-        path = tmp_path / "text.txt"
-        path.write_text("d c b a\n" * 2)
-        built(path, tmp_path / "out", Same(), max_n=1)
-        assert Ngrams(tmp_path / "out").nearest(Same().encode_texts(["x"]), top=3) == [["a", "b", "c"]]
-
-
 class TestRefused:
     @pytest.fixture
     def cache(self, text, tmp_path):
@@ -235,7 +181,7 @@ class TestRefused:
         with pytest.raises(BackendError, match=r"no n-gram cache at .*manage\.py ngrams TEXT --out"):
             Ngrams(tmp_path / "nowhere")
 
-    @pytest.mark.parametrize("name", ["texts.txt", "vectors.npy", "offsets.npy"])
+    @pytest.mark.parametrize("name", ["texts.txt", "vectors.npy"])
     @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "longer"])
     def test_damaged(self, cache, name, damage):
         path = cache / name
@@ -290,3 +236,90 @@ class TestRefused:
 
         with pytest.raises(BackendError, match="made with other weights of fake"):
             Ngrams(cache).check_model(Short(), model="fake", pretrained="1")
+
+    def test_a_clip_in_a_folder_has_no_tag_and_the_command_says_so(self, cache):
+        with pytest.raises(BackendError, match=r"--model 'local-dir:/a folder' --pretrained ''$"):
+            Ngrams(cache).check_model(FakeEncoder(), model="local-dir:/a folder", pretrained="")
+
+
+class TestReleased:
+    """antarctic-captions' files: NAME.txt and NAME.npy, nothing else."""
+
+    TEXTS = ("old man", "  an old hat ", "naïve", "", "street")
+
+    @pytest.fixture
+    def files(self, tmp_path):
+        vectors = FakeEncoder().encode_texts([one.strip() for one in self.TEXTS])
+        np.save(tmp_path / "postcache.npy", vectors)
+        (tmp_path / "postcache.txt").write_text("".join(f"{one}\n" for one in self.TEXTS))
+        (tmp_path / "readme.txt").touch()
+        return tmp_path / "postcache.txt"
+
+    @pytest.mark.parametrize("ending", ["", "\n"])
+    @pytest.mark.parametrize("named", ["the folder", "the text file"])
+    def test_a_line_is_an_ngram(self, files, named, ending):
+        files.write_text(files.read_text().rstrip("\n") + ending)
+        cache = Ngrams(files if named == "the text file" else files.parent)
+        assert [cache.text(row) for row in range(len(cache))] == [one.strip() for one in self.TEXTS]
+        assert np.array_equal(cache.vectors, np.load(files.with_suffix(".npy")))
+        assert cache.manifest is None
+
+    def test_its_version_changes_with_either_file(self, files):
+        versions = {Ngrams(files).version, Ngrams(files).version}
+        files.write_text(files.read_text().replace("hat", "cap"))
+        versions.add(Ngrams(files).version)
+        np.save(files.with_suffix(".npy"), -np.load(files.with_suffix(".npy")))
+        versions.add(Ngrams(files).version)
+        assert len(versions) == 3
+
+    @pytest.mark.parametrize(
+        ("damage", "told"),
+        [
+            (lambda text: text.write_bytes(text.read_bytes()[:20]), "2 lines, postcache.npy 5 rows"),
+            (lambda text: text.write_bytes(b""), "empty"),
+            (lambda text: text.write_bytes(b"\xff" + text.read_bytes()), "utf-8"),
+            (lambda text: cut(text.with_suffix(".npy")), "file"),
+            (lambda text: text.with_suffix(".npy").write_bytes(b""), "magic string"),
+            (lambda text: text.with_suffix(".npy").write_bytes(b"<html>not found</html>"), "magic string"),
+            (lambda text: np.save(text.with_suffix(".npy"), np.array([{}] * 5)), "objects"),
+            (lambda text: np.save(text.with_suffix(".npy"), np.ones((5, 3), int)), r"type int64"),
+            (lambda text: np.save(text.with_suffix(".npy"), np.ones(5, "f4")), r"shape \(5,\)"),
+        ],
+    )
+    def test_half_a_file_or_another(self, files, damage, told):
+        damage(files)
+        with pytest.raises(BackendError, match=rf"cannot be used \(.*{told}.*\)\. Copy or download both"):
+            Ngrams(files)
+
+    @pytest.mark.parametrize("missing", ["postcache.txt", "postcache.npy"])
+    def test_one_file_alone(self, files, missing):
+        (files.parent / missing).unlink()
+        with pytest.raises(BackendError, match=r"no n-gram cache at .*postcache\.txt and postcache\.npy"):
+            Ngrams(files.parent)
+
+    def test_several_in_one_folder(self, files):
+        for suffix in (".txt", ".npy"):
+            (files.parent / f"mine{suffix}").write_bytes(files.with_suffix(suffix).read_bytes())
+        with pytest.raises(BackendError, match=r"Name one of the files mine\.txt, postcache\.txt"):
+            Ngrams(files.parent)
+        assert len(Ngrams(files)) == 5
+
+    def test_another_clip(self, files):
+        class Other(FakeEncoder):
+            def encode_texts(self, texts):
+                return -super().encode_texts(texts)
+
+        Ngrams(files).check_model(FakeEncoder(), model="ViT-B-16", pretrained="openai")
+        with pytest.raises(BackendError, match=r"other weights of ViT-B-32.*clip=ViT-B-16"):
+            Ngrams(files).check_model(Other(), model="ViT-B-32", pretrained="openai")
+
+    def test_words_before_each_ngram_are_the_same_clip(self, files):
+        """The authors' builder has the option `prefix`, and the file does not say what it was."""
+        vectors = np.load(files.with_suffix(".npy"))
+        other = FakeEncoder().encode_texts([f"a photo of {one}" for one in self.TEXTS])
+        np.save(files.with_suffix(".npy"), 0.8 * vectors + 0.6 * other)
+        Ngrams(files).check_model(FakeEncoder(), model="ViT-B-16", pretrained="openai")
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])

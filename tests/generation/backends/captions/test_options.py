@@ -81,7 +81,10 @@ class TestVisage:
         assert "options.separator" in refusal("visage", separator="")
 
     def test_no_bart(self):
-        assert "recipe: model: name the BART that writes the captions" in refusal("visage", model="")
+        assert "recipe: model: name what writes the captions" in refusal("visage", model="")
+
+    def test_a_checkpoint_of_no_bart(self):
+        assert "options.base: name the BART" in refusal("visage", model="/data/x.ckpt", base="")
 
 
 def test_a_revision_that_coca_would_not_read():
