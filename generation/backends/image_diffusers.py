@@ -5,8 +5,6 @@ noise does not depend on the others, and all batches of a repeatable recipe have
 (`FullBatches`). On a CPU, where batches gain nothing, `batch` is 1.
 """
 
-import inspect
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,15 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from generation.backends import compiling, torch_support, weights
+from generation.backends import compiling, pipeline_options, pipelines, torch_support, weights
 from generation.backends.base import About, BackendError, GeneratedImage, ImageRequest, TextToImage
 from generation.backends.torch_support import FullBatches, padded_batches
 from generation.recipes.recipes import ImageRecipe
 
 _GIB_PER_IMAGE = 2.0  # at 512x512 in half precision, with room for the weights of the smaller models
 _MOST = 32
-# Draws its own noise at each step, so images cannot be repeated.
-_WITHOUT_SEED = ("DPMSolverSDEScheduler",)
 
 
 class Pipeline(FullBatches):
@@ -86,26 +82,35 @@ class Pipeline(FullBatches):
             return [None] * len(pixels)
         torch = torch_support.import_library("torch")
         features = self._pipeline.feature_extractor(list(pixels), return_tensors="pt").pixel_values
-        clip_input = features.to(self._pipeline.device, next(self._checker.parameters()).dtype)
+        weight = next(self._checker.parameters())  # the pipeline itself may be offloaded
+        clip_input = features.to(weight.device, weight.dtype)
         # The checker blackens the images it is given, so it gets placeholders: the recipe decides what
         # happens.
         _, flagged = self._checker(images=torch.zeros(len(pixels), 1), clip_input=clip_input)
         return [bool(one) for one in flagged]
 
 
+def check(recipe: ImageRecipe) -> None:
+    """Raises BackendError for what the model cannot do, as far as the files on this machine tell."""
+    pipelines.check(recipe)
+
+
 def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     """Raises BackendError if the libraries, the weights or the device are missing, or if the model cannot do
     what the recipe asks."""
     torch_device = torch_support.choose_device(device)
+    pipeline_options.check_device(recipe, torch_device)
     recipe = torch_support.settle(recipe, torch_device)
     pipeline, revision = _load_pipeline(recipe)
+    lora_files = pipeline_options.add_loras(pipeline, recipe)
     checker = getattr(pipeline, "safety_checker", None) if recipe.safety != "off" else None
     if getattr(pipeline, "safety_checker", None) is not None:
         pipeline.safety_checker = None  # called by _verdicts instead
     with torch_support.must_fit(f"'{recipe.model}' in {recipe.dtype}", torch_device):
-        _place(pipeline, torch_device, checker)
-    libraries = ("torch", "diffusers", "transformers")
+        _place(pipeline, torch_device, checker, recipe.offload)
+    libraries = "torch", "diffusers", "transformers", *pipeline_options.libraries(recipe)
     about = torch_support.about(recipe.model, revision, torch_device, recipe.dtype, *libraries)
+    about = replace(about, libraries={**about.libraries, **lora_files})
     size = (2 if recipe.dtype == "float32" else 1) * recipe.width * recipe.height / 512**2
     batch = torch_support.fitting_batch(torch_device, per_gib=1 / (_GIB_PER_IMAGE * size), most=_MOST)
     if recipe.compiled:
@@ -115,9 +120,12 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     return Pipeline(pipeline, recipe, about=about, checker=checker, batch=batch)
 
 
-def _place(pipeline: Any, device: Any, checker: Any) -> None:
+def _place(pipeline: Any, device: Any, checker: Any, offload: str = "") -> None:
     pipeline.set_progress_bar_config(disable=True)
-    pipeline.to(device)
+    if offload:
+        pipeline_options.offload(pipeline, offload, device)
+    else:
+        pipeline.to(device)
     if checker is not None:
         checker.to(device)
     if (
@@ -125,8 +133,10 @@ def _place(pipeline: Any, device: Any, checker: Any) -> None:
     ):  # lets convolutions in half precision run on the tensor cores without reordering
         last = torch_support.import_library("torch").channels_last
         for part in (_denoiser(pipeline), getattr(pipeline, "vae", None)):
+            if part is None or offload or getattr(part, "is_quantized", False):
+                continue
             # Three-dimensional convolutions (of video models) do not support this layout.
-            if part is not None and all(parameter.dim() < 5 for parameter in part.parameters()):
+            if all(parameter.dim() < 5 for parameter in part.parameters()):
                 part.to(memory_format=last)
 
 
@@ -142,21 +152,27 @@ def _load_pipeline(recipe: ImageRecipe) -> tuple[Any, str]:
     with weights.loading(recipe.model, recipe.revision):
         folder = weights.folder_of(recipe.model)
         if folder is None:
-            downloaded = diffusers.DiffusionPipeline.download(recipe.model, revision=recipe.revision or None)
-            folder = Path(downloaded)
-        _check_parts(folder)
-        pipeline = _text_to_image(diffusers, folder, torch_support.dtype(recipe.dtype))
+            options = {"revision": recipe.revision or None, "variant": recipe.variant or None}
+            folder = Path(diffusers.DiffusionPipeline.download(recipe.model, **options))
+        pipelines.check_files(folder, recipe)
+        pipeline = _text_to_image(
+            diffusers,
+            folder,
+            dtype=torch_support.dtype(recipe.dtype),
+            variant=recipe.variant or None,
+            quantization_config=pipeline_options.quantisation(recipe, pipelines.parts_of(folder)),
+        )
         for name, part in pipeline.components.items():
             if name.startswith("tokenizer") and part is not None:
                 weights.check_vocabulary(part, f"its part '{name}'")
-    _check_supported(recipe, pipeline)
+    pipelines.check_supported(recipe, pipelines.facts_of(pipeline))
     name = recipe.scheduler or type(pipeline.scheduler).__name__
     pipeline.scheduler = _scheduler(diffusers, name, pipeline.scheduler)
     return pipeline, weights.revision_of(folder)
 
 
-def _text_to_image(diffusers: Any, folder: Path, dtype: Any) -> Any:
-    options = {"dtype": dtype, "local_files_only": True}
+def _text_to_image(diffusers: Any, folder: Path, **options: Any) -> Any:
+    options["local_files_only"] = True
     try:
         return diffusers.AutoPipelineForText2Image.from_pretrained(folder, **options)
     except ValueError as error:
@@ -165,51 +181,7 @@ def _text_to_image(diffusers: Any, folder: Path, dtype: Any) -> Any:
     return diffusers.DiffusionPipeline.from_pretrained(folder, **options)
 
 
-def _check_parts(folder: Path) -> None:
-    """diffusers loads a tokenizer with a missing folder as an empty one, which makes all prompts equal."""
-    index = folder / "model_index.json"
-    if not index.is_file():
-        raise ValueError("it has no model_index.json, the file that lists a pipeline's parts")
-    try:
-        parts = json.loads(index.read_text(encoding="utf-8")).items()
-    except (ValueError, AttributeError) as error:
-        raise ValueError("its model_index.json is damaged") from error
-    for name, part in parts:
-        named = isinstance(part, list) and len(part) == 2 and all(part)
-        if named and not any(path.is_file() for path in (folder / name).glob("*")):
-            raise ValueError(f"its part '{name}' is missing")
-
-
-def _check_supported(recipe: ImageRecipe, pipeline: Any) -> None:
-    """Refuse settings that the pipeline would silently ignore."""
-    known = inspect.signature(pipeline.__call__).parameters
-    name = type(pipeline).__name__
-    if "prompt" not in known:
-        raise BackendError(f"{name} does not generate images from prompts. Choose a text-to-image model.")
-    # Flux schnell and similar models accept the argument but have no part that uses it.
-    distilled = getattr(getattr(pipeline, "transformer", None), "config", {}).get("guidance_embeds") is False
-    if recipe.guidance is not None and (distilled or "guidance_scale" not in known):
-        raise BackendError(
-            f"'{recipe.model}', a {name}, does not support guidance. Leave guidance to the model (--guidance "
-            "own)."
-        )
-    # Flux and similar models accept the argument but ignore it without a second guidance.
-    if recipe.negative_prompt and ("negative_prompt" not in known or "true_cfg_scale" in known):
-        raise BackendError(f"{name} does not support a negative prompt. Leave it empty in the recipe.")
-    if recipe.safety == "block" and getattr(pipeline, "safety_checker", None) is None:
-        raise BackendError(
-            f"'{recipe.model}' has no safety checker, so nothing could be blocked. "
-            "Choose safety 'off' or 'record' (which then records no verdict), or another model."
-        )
-
-
 def _scheduler(diffusers: Any, name: str, own: Any) -> Any:
-    known = sorted({type(own).__name__, *(one.__name__ for one in own.compatibles)}.difference(_WITHOUT_SEED))
-    if name not in known:
-        raise BackendError(
-            f"The scheduler '{name}' does not fit this model, or cannot repeat an image. "
-            f"The model's own is {type(own).__name__}. Choose one of: {', '.join(known)}."
-        )
     try:
         return getattr(diffusers, name).from_config(own.config)
     except (ImportError, ValueError) as error:

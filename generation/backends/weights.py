@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from generation.backends import torch_support
 from generation.backends.base import BackendError, OutOfMemory
+from generation.recipes.loras import Lora
 
 if TYPE_CHECKING:
     import torch
@@ -26,17 +27,39 @@ _MISSING = "newly initialized"
 _HASHED_BYTES = 2**20  # of each file: different weights differ in their first tensors already
 
 
+class NotOnThisMachine(BackendError):
+    """A local folder or file that is missing here."""
+
+
 def folder_of(model: str) -> Path | None:
-    """The local folder that `model` names; None for a hub id. Raises BackendError if it is missing."""
+    """The local folder that `model` names; None for a hub id. Raises NotOnThisMachine."""
     path = Path(model).expanduser()
     if path.is_dir():
         return path
-    if path.is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
-        raise BackendError(
+    if _is_path(model):
+        raise NotOnThisMachine(
             f"There is no folder '{model}' on this machine. Name the folder that holds the model's files, "
             "or a hub id such as CompVis/stable-diffusion-v1-4."
         )
     return None
+
+
+def lora_file(lora: Lora) -> Path | None:
+    """The local file of a LoRA; None for one on the hub. Raises NotOnThisMachine."""
+    path = Path(lora.source).expanduser()
+    if not path.exists() and not _is_path(lora.source):
+        return None
+    file = path / lora.file if path.is_dir() else path
+    if not file.is_file():
+        raise NotOnThisMachine(
+            f"There is no LoRA '{file}' on this machine. Name a folder and its file "
+            "(FOLDER:FILE.safetensors), the file itself, or a hub id."
+        )
+    return file
+
+
+def _is_path(name: str) -> bool:
+    return Path(name).expanduser().is_absolute() or name.startswith((".", "~")) or name.count("/") > 1
 
 
 def revision_of(path: Path) -> str:

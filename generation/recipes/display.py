@@ -17,8 +17,9 @@ def recipe_rows(recipe: Mapping[str, Any]) -> list[tuple[str, Any]]:
             continue
         if value is None:
             value = gettext("the model’s own")
-        elif isinstance(value, list):
-            value = ", ".join(str(each).replace("_", " ") for each in value)
+        elif isinstance(value, list | tuple):
+            words = [each.replace("_", " ") for each in value] if name == "prompt_sets" else value
+            value = ", ".join(words)
         elif isinstance(value, dict):
             value = ", ".join(f"{key}={each}" for key, each in value.items())
         elif isinstance(value, bool):

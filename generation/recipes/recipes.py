@@ -11,16 +11,25 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from generation.recipes import loras
 from generation.recipes.prompts import PromptSet
 
 FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
 VERSION = 1
 DTYPES = ("auto", "float32", "float16", "bfloat16")
-_WHEN_ABSENT: Mapping[str, Any] = {"repeatable": True}
+_WHEN_ABSENT: Mapping[str, Any] = {
+    "repeatable": True,
+    "variant": "",
+    "lora": (),
+    "quantisation": "",
+    "offload": "",
+}
 """Fields that were added later: name -> what a stored recipe without it means. `as_json` leaves a field out
 at that value, so older recipes keep their hash."""
 _SEED_BITS = 63  # fits a signed 64-bit column and torch's generators
+QUANTISATIONS = ("bitsandbytes_4bit", "bitsandbytes_8bit", "torchao_int8")
+OFFLOADS = ("model", "sequential")
 
 
 class RecipeRefused(ValueError):
@@ -34,7 +43,10 @@ class ImageRecipe:
     it, else float16), float32 elsewhere. `repeatable`: on a GPU, settings with which the same image made
     again has the same bytes. `safety`: "off" does not run the checker, "record" stores its verdict with the
     image, "block" also makes flagged images black. `steps` and `guidance` None: the model's own. `compiled`:
-    compile the model first, which takes minutes, is faster on a GPU and changes the last bits.
+    compile the model first, which takes minutes, is faster on a GPU and changes the last bits. `variant`: of
+    the weights' files, such as fp16. `lora`: each as SOURCE[:FILE][@SCALE] (loras.py). `quantisation`: the
+    weights in fewer bits, by one of QUANTISATIONS. `offload`: what waits in the machine's memory, not on the
+    GPU: the parts that do not compute ("model"), or all layers but one ("sequential").
     """
 
     kind: ClassVar[str] = "images"
@@ -52,6 +64,10 @@ class ImageRecipe:
     compiled: bool = False
     safety: str = "record"
     negative_prompt: str = ""
+    variant: str = ""
+    lora: tuple[str, ...] = ()
+    quantisation: str = ""
+    offload: str = ""
     prompt_sets: tuple[str, ...] = (PromptSet.DETECTION.value,)
     images_per_prompt: int = 5
     seed: int = 0
@@ -70,6 +86,34 @@ class ImageRecipe:
         _require(self.safety in ("off", "record", "block"), "safety", "off, record or block")
         _require(0 <= self.seed < 2**_SEED_BITS, "seed", f"choose 0 to 2^{_SEED_BITS} - 1")
         _require(bool(self.model.strip()), "model", "give a hub id or a local folder")
+        self._check_loading()
+
+    def _check_loading(self) -> None:
+        """Check how the model is loaded."""
+        for text in self.lora:
+            try:
+                loras.parse(text)
+            except ValueError as error:
+                raise RecipeRefused(f"recipe: lora: {error}.") from error
+        for name, known in (("quantisation", QUANTISATIONS), ("offload", OFFLOADS)):
+            cure = f"leave it empty, or choose one of {', '.join(known)}"
+            _require(getattr(self, name) in ("", *known), name, cure)
+        # The weights would be in few bits and all sums in 32.
+        _require(
+            not self.quantisation or self.dtype != "float32",
+            "dtype",
+            "a quantised model computes in half precision: choose bfloat16 or float16",
+        )
+        _require(
+            self.quantisation != "torchao_int8" or self.dtype != "float16",
+            "dtype",
+            "torchao computes in bfloat16 only: choose bfloat16",
+        )
+        _require(
+            not (self.offload and self.compiled),
+            "compiled",
+            "a compiled model stays on the GPU: do not compile, or leave offload empty",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +188,9 @@ def from_json(stored: Mapping[str, Any]) -> Recipe:
     version = fields.pop("version", None)
     del fields["kind"]
     _require(version == VERSION, "version", f"{version} was written by another version of the program")
-    if "prompt_sets" in fields:
-        fields["prompt_sets"] = tuple(fields["prompt_sets"])
+    for name in ("prompt_sets", "lora"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
     try:
         return _KINDS[str(kind)](**fields)
     except TypeError as error:

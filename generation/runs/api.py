@@ -24,6 +24,7 @@ from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.runs import queries
 from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS
 from generation.runs.serializers import (
     BODIES,
@@ -70,7 +71,7 @@ class Runs(Resource):
         plan = self._plan(request)
         preview = plans.preview(plan)
         if not dry_run:
-            with refusals(runs.RunRefused, StudyRefused, PlanRefused):
+            with refusals(RunRefused, StudyRefused, PlanRefused):
                 preview = replace(preview, run=runs.ensure(plan=plan, by=request.user).run)
         return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
 
@@ -103,7 +104,8 @@ class OneRun(Resource):
 
 
 class RunAction(Resource):
-    """Start, pause, resume or cancel a run, or retry its failed jobs. Repeating an action changes nothing."""
+    """Start, pause, resume or cancel a run, retry its failed jobs, or discard a run that has made nothing.
+    Repeating an action changes nothing."""
 
     @operation(
         operation_id="runs_act",
@@ -111,6 +113,7 @@ class RunAction(Resource):
         request=None,
         responses={
             200: OneRunSerializer,
+            204: OpenApiResponse(description="The run is discarded: it is gone."),
             409: OpenApiResponse(description="Not possible in the run's state."),
         },
     )
@@ -118,8 +121,10 @@ class RunAction(Resource):
         run = get_object_or_404(_visible_runs(request), pk=number)
         if action not in runs.ACTIONS:
             raise Http404
-        with refusals(runs.RunRefused):
+        with refusals(RunRefused):
             runs.ACTIONS[action](run=run, by=request.user)
+        if action == "discard":
+            return Response(status=204)
         run.refresh_from_db()
         tasks.enqueue(run)
         return Response(_run_detail(run))
@@ -127,7 +132,7 @@ class RunAction(Resource):
 
 def _run_detail(run: Run) -> Any:
     progress = queries.progress(run)
-    actions = runs.available_actions(run.state, failed=progress.failed)
+    actions = runs.available_actions(run.state, done=progress.done, failed=progress.failed)
     return OneRunSerializer({"run": run, "progress": progress, "actions": actions}).data
 
 

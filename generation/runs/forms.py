@@ -1,8 +1,7 @@
 """A form for each kind of run, which gives a recipe and a plan. Forms write nothing."""
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -22,6 +21,8 @@ from generation.plans.queries.identity_groups import groups_by_name, groups_of
 from generation.plans.services import Plan
 from generation.recipes.recipes import (
     FAKE,
+    OFFLOADS,
+    QUANTISATIONS,
     CaptionRecipe,
     EmbeddingRecipe,
     ImageRecipe,
@@ -109,6 +110,16 @@ def _text(label: Any, most: int, help_text: Any = "") -> forms.CharField:
     return forms.CharField(label=label, required=False, max_length=most, help_text=help_text)
 
 
+def _lines(label: Any, most: int, help_text: Any) -> forms.CharField:
+    area = forms.Textarea(attrs={"rows": 3})
+    return forms.CharField(label=label, required=False, max_length=most, help_text=help_text, widget=area)
+
+
+def _option(label: Any, values: Sequence[str], help_text: Any) -> forms.ChoiceField:
+    choices = [("", _("– no –")), *((name, name) for name in values)]
+    return forms.ChoiceField(label=label, required=False, choices=choices, help_text=help_text)
+
+
 def _number(label: Any, least: int, most: int | None, help_text: Any) -> forms.IntegerField:
     return forms.IntegerField(
         label=label, required=False, min_value=least, max_value=most, help_text=help_text
@@ -134,16 +145,10 @@ class ImagesForm(RunForm):
     RECIPE = ImageRecipe
     title = _("Generate images")
     MAIN_FIELDS = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
-    DEFAULTS = {"prompts": "detection", "images_per_prompt": None, "seed": None}
+    DEFAULTS = {"prompts": "detection", "images_per_prompt": None, "seed": None, "lora": ""}
 
     study = forms.ChoiceField(label=_("Study"), required=False)
-    groups = forms.CharField(
-        label=_("Identity groups"),
-        required=False,
-        max_length=50_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("One per line. Empty: all groups of the study."),
-    )
+    groups = _lines(_("Identity groups"), 50_000, _("One per line. Empty: all groups of the study."))
     prompts = forms.ChoiceField(
         label=_("Prompts"), choices=[(key, one[0]) for key, one in PROMPT_CHOICES.items()]
     )
@@ -178,6 +183,12 @@ class ImagesForm(RunForm):
     )
     safety = forms.ChoiceField(label=_("Safety checker"), choices=_SAFETY)
     negative_prompt = _text(_("Negative prompt"), 500)
+    variant = _text(_("Variant of the weights"), 40, _("For example fp16, if the model has such files."))
+    lora = _lines(
+        _("LoRAs"), 3000, _("One per line: a hub id, folder or file on the workers; then :FILE and @SCALE.")
+    )
+    quantisation = _option(_("Quantised weights"), QUANTISATIONS, _("Less memory; images differ a little."))
+    offload = _option(_("Offloading"), OFFLOADS, _("Parts, or all layers but one, wait off the GPU. Slower."))
 
     def add_fields(self) -> None:
         led = policies.studies_led_by(self.user).order_by("title")
@@ -187,6 +198,9 @@ class ImagesForm(RunForm):
             "study",
             [("", gettext("– none –")), *((name, each.title) for name, each in self._studies.items())],
         )
+
+    def clean_lora(self) -> tuple[str, ...]:
+        return tuple(line.strip() for line in self.cleaned_data["lora"].splitlines() if line.strip())
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -274,17 +288,3 @@ FORMS: dict[str, type[RunForm]] = {
     "captions": CaptionsForm,
     "embeddings": EmbeddingsForm,
 }
-
-
-def initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
-    """Initial form data for a recipe."""
-    data = asdict(recipe)
-    if isinstance(recipe, ImageRecipe):
-        by_sets = {frozenset(one[1]): key for key, one in PROMPT_CHOICES.items()}
-        data["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
-    if isinstance(recipe, CaptionRecipe):
-        data["options"] = "\n".join(
-            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
-            for key, value in recipe.options.items()
-        )
-    return data

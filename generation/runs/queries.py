@@ -1,12 +1,13 @@
 """The progress of runs, and what their pages list. Read-only."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Min, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotation.core.leases import JobState
 from annotation.models import Image
@@ -16,6 +17,9 @@ from generation.models import Job, Run, RunState
 _WINDOW = timedelta(minutes=2)
 """The rate is measured over this window: the current speed, not that of last night."""
 _MOST_ERRORS = 5
+_RESUMED = _(
+    "Run %(run)s is running again. It had paused because: %(error)s If that still holds, it will pause again."
+)
 FAILED_SHOWN = 50
 LATEST_SHOWN = 12
 
@@ -88,6 +92,29 @@ def failed_jobs(run: Run) -> list[Job]:
     """The first failed jobs."""
     failed = Job.objects.filter(run=run, state=JobState.FAILED)
     return list(failed.select_related("group", "image__group").order_by("pk")[:FAILED_SHOWN])
+
+
+def group_names(run: Run) -> list[str]:
+    """The identity groups of a run of images, in the order in which they were planned."""
+    groups = run.jobs.filter(group__isnull=False).order_by().values("group__name").annotate(first=Min("pk"))
+    return list(groups.order_by("first").values_list("group__name", flat=True))
+
+
+def resumed_message(run: Run) -> str:
+    """What people have to know about a running run that an error had paused; "" for others."""
+    if run.state != RunState.RUNNING or not run.error:
+        return ""
+    return _RESUMED % {"run": run.pk, "error": run.error}
+
+
+def last_indexes(image_set: int, *, groups: Collection[int]) -> dict[int, int]:
+    """Group id -> the highest number of its existing and planned images in the set."""
+    images = Image.objects.filter(image_set=image_set, group__in=groups).order_by().values_list("group")
+    jobs = Job.objects.filter(run__image_set=image_set, group__in=groups).order_by().values_list("group")
+    last: dict[int, int] = {}
+    for group, index in [*images.annotate(Max("index")), *jobs.annotate(Max("index"))]:
+        last[group] = max(last.get(group, 0), index)
+    return last
 
 
 def progress(run: Run, *, now: datetime | None = None) -> Progress:

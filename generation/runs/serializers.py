@@ -10,7 +10,7 @@ from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
 from generation.plans.prompt_choices import PROMPT_CHOICES
-from generation.recipes.recipes import DTYPES
+from generation.recipes.recipes import DTYPES, OFFLOADS, QUANTISATIONS
 from generation.runs.services import ACTIONS
 
 LARGEST_SEED = 2**63 - 1
@@ -93,6 +93,17 @@ class ImagesRunBody(RunBody):
     compiled = serializers.BooleanField(required=False)
     safety = serializers.ChoiceField(["record", "block", "off"], required=False)
     negative_prompt = _text(500)
+    variant = _text(40, "Of the weights' files, for example fp16.")
+    lora = serializers.ListField(
+        child=serializers.CharField(max_length=300),
+        required=False,
+        max_length=10,
+        help_text="SOURCE[:FILE][@SCALE] each; SOURCE: a hub id, or a folder or file on the workers.",
+    )
+    quantisation = serializers.ChoiceField(["", *QUANTISATIONS], required=False)
+    offload = serializers.ChoiceField(
+        ["", *OFFLOADS], required=False, help_text="What waits in the machine's memory, not on the GPU."
+    )
 
 
 class CaptionsRunBody(RunBody):
@@ -126,8 +137,9 @@ BODIES: dict[str, type[RunBody]] = {
 def as_form_data(body: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """A request body as data for the page's form, with the form's defaults for missing fields."""
     merged = {**defaults, **{name: value for name, value in body.items() if name != "kind"}}
-    if "groups" in merged:
-        merged["groups"] = "\n".join(merged["groups"])
+    for name in ("groups", "lora"):
+        if isinstance(merged.get(name), list):
+            merged[name] = "\n".join(merged[name])
     if isinstance(merged.get("options"), Mapping):
         merged["options"] = "\n".join(
             f"{key}={json.dumps(value)}" for key, value in merged["options"].items()
@@ -153,7 +165,9 @@ class RunSerializer(serializers.Serializer[Any]):
     recipe = serializers.DictField(source="run.recipe", help_text="Everything that determines the results.")
     recipe_hash = serializers.CharField(source="run.recipe_hash", help_text="SHA-256 of the recipe, in hex.")
     error = serializers.CharField(
-        source="run.error", allow_blank=True, help_text="Why it was paused by an error."
+        source="run.error",
+        allow_blank=True,
+        help_text="Why it was paused by an error; kept after `resume` until something is made.",
     )
     created_at = serializers.DateTimeField(source="run.created_at")
     started_at = serializers.DateTimeField(source="run.started_at", allow_null=True)

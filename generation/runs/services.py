@@ -1,34 +1,41 @@
-"""Create runs from plans, and start, pause, resume, cancel and retry them.
+"""Create runs from plans, and start, pause, resume, cancel, retry and discard them.
 
     planned -> running <-> paused,  running -> done,  all but done -> cancelled
+    all but running -> deleted (discard), if nothing was made
 
 The same plan gives the same run. A run that is done or cancelled becomes planned again when a plan adds jobs.
 A transition is one conditional UPDATE, which succeeded if it changed a row; the audit log records it.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from annotation.core.leases import JobState
-from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
+from annotation.models import Attribute, AuditEvent, ImageSet, Study
 from annotation.studies.services import studies
+from generation import backends
+from generation.backends.base import BackendError
 from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
 from generation.plans.queries.image_sets import check_set
 from generation.plans.services import MissingJobs, Plan, missing_jobs
-from generation.recipes.recipes import FAKE, ImageRecipe, as_json, picture_seed
+from generation.recipes.recipes import FAKE, ImageRecipe, RecipeRefused, as_json, from_json, picture_seed
+from generation.runs import errors, queries
+from generation.runs.errors import RunRefused
 
 logger = logging.getLogger(__name__)
 
 _JOBS_PER_TRANSACTION = 2000
 _OPEN = (JobState.PENDING, JobState.CLAIMED)
+_NEVER_MADE = Q(group=None) | Q(image=None)
+"""All jobs but those that generate a lost file again (image_sets/services.py)."""
 _TRANSITIONS = {
     "start": ((RunState.PLANNED,), "run started"),
     "pause": ((RunState.RUNNING,), "run paused"),
@@ -36,25 +43,6 @@ _TRANSITIONS = {
     "cancel": ((RunState.PLANNED, RunState.RUNNING, RunState.PAUSED), "run cancelled"),
 }
 """Action -> the states it starts from, and what the audit log calls it."""
-_CANCELLED = _("Run %(run)s was cancelled. Plan it again, which brings back what was not made.")
-_REFUSALS = {
-    ("start", RunState.PAUSED): _("Run %(run)s is paused. Resume it."),
-    ("start", RunState.CANCELLED): _CANCELLED,
-    ("pause", RunState.PLANNED): _("Run %(run)s has not been started, so there is nothing to pause."),
-    ("pause", RunState.DONE): _("Run %(run)s is done, so there is nothing to pause."),
-    ("pause", RunState.CANCELLED): _("Run %(run)s was cancelled, so there is nothing to pause."),
-    ("resume", RunState.PLANNED): _("Run %(run)s has not been started. Start it."),
-    ("resume", RunState.DONE): _(
-        "Run %(run)s is done. Retry what failed, or plan it again with more groups."
-    ),
-    ("resume", RunState.CANCELLED): _CANCELLED,
-    ("cancel", RunState.DONE): _("Run %(run)s is done, so there is nothing left to cancel."),
-}
-"""Other transitions that are not in `_TRANSITIONS` change nothing."""
-
-
-class RunRefused(ValueError):
-    """A transition that is not possible. The message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +101,16 @@ def pause(*, run: Run, by: User | None) -> bool:
 
 
 def resume(*, run: Run, by: User | None) -> bool:
-    """paused -> running; False if it is already running. A run of which most jobs fail does not pause for
-    that again."""
+    """paused -> running; False if it is already running.
+
+    The error that paused it stays until a worker has made something. A run of which most jobs fail does not
+    pause for that again. Raises RunRefused, also for a recipe that would certainly pause again.
+    """
+    if run.state == RunState.PAUSED:
+        try:
+            backends.check(from_json(run.recipe))
+        except (BackendError, RecipeRefused) as error:
+            raise RunRefused(errors.STILL_REFUSED % {"run": run.pk, "error": error}) from error
     accepted = bool(claims.mostly_fails(run.pk))
     resumed = _transition("resume", run, RunState.RUNNING, by)
     if resumed and accepted:
@@ -139,7 +135,7 @@ def retry(*, run: Run, by: User | None) -> int:
     with transaction.atomic():
         run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if run.state == RunState.CANCELLED:
-            raise RunRefused(_CANCELLED % {"run": run.pk})
+            raise RunRefused(errors.CANCELLED % {"run": run.pk})
         again = run.jobs.filter(state=JobState.FAILED).update(
             state=JobState.PENDING, attempts=0, not_before=None, error=""
         )
@@ -151,19 +147,46 @@ def retry(*, run: Run, by: User | None) -> int:
     return again
 
 
+def discard(*, run: Run, by: User | None) -> bool:
+    """Delete a run that has made nothing, with its jobs, and its image set if it is empty and unused.
+
+    Another recipe can then fill that set. Returns True; raises RunRefused.
+    """
+    with transaction.atomic():
+        image_set = ImageSet.objects.select_for_update(no_key=True).get(pk=run.image_set_id)
+        run = Run.objects.select_for_update().get(pk=run.pk)
+        if run.state == RunState.RUNNING:
+            raise RunRefused(errors.RUNNING % {"run": run.pk})
+        # Waits for a worker that is just completing a job; such a job is then done and stays.
+        run.jobs.filter(_NEVER_MADE).exclude(state=JobState.DONE).delete()
+        results = (run.jobs, run.provenances, run.captions, run.embeddings)
+        if any(each.exists() for each in results):
+            raise RunRefused(errors.HAS_RESULTS % {"run": run.pk})
+        _audit("run discarded", run, by, image_set=image_set.name)
+        run.delete()
+        users = (image_set.images, image_set.runs, image_set.task_set)
+        if not any(each.exists() for each in users):
+            image_set.delete()
+    return True
+
+
 ACTIONS: dict[str, Callable[..., bool | int]] = {
     "start": start,
     "pause": pause,
     "resume": resume,
     "cancel": cancel,
     "retry": retry,
+    "discard": discard,
 }
 
 
-def available_actions(state: str, *, failed: int) -> list[str]:
-    """The names in `ACTIONS` that are possible for a run in this state with so many failed jobs."""
-    retry_failed = ["retry"] if failed and state != RunState.CANCELLED else []
-    return [*(action for action, (origins, _) in _TRANSITIONS.items() if state in origins), *retry_failed]
+def available_actions(state: str, *, done: int, failed: int) -> list[str]:
+    """The names in `ACTIONS` that are possible for a run in this state with so many done and failed jobs."""
+    return [
+        *(action for action, (origins, _) in _TRANSITIONS.items() if state in origins),
+        *["retry"] * bool(failed and state != RunState.CANCELLED),
+        *["discard"] * (not done and state != RunState.RUNNING),
+    ]
 
 
 def _get_or_create(plan: Plan, by: User | None) -> tuple[Run, bool]:
@@ -182,6 +205,9 @@ def _get_or_create(plan: Plan, by: User | None) -> tuple[Run, bool]:
             "created_by": by,
         },
     )
+    if created and isinstance(plan.recipe, ImageRecipe) and not image_set.images.exists():
+        # The set may have been filled by a run that made nothing.
+        ImageSet.objects.filter(pk=image_set.pk).update(**_made_by(plan.recipe))
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if run.state == RunState.CANCELLED:
         _delete_open_jobs(run)
@@ -199,11 +225,14 @@ def _reset_to_planned(run: Run) -> None:
 def _lock_image_set(plan: Plan) -> ImageSet:
     """Get or create the set, and lock it, so that nobody else numbers its images or plans jobs for it."""
     if isinstance(plan.recipe, ImageRecipe):
-        drawn = plan.recipe.backend == FAKE
-        model = FAKE if drawn else plan.recipe.model
-        new = {"title": plan.image_set, "model_name": model, "drawn": drawn}
+        new = {"title": plan.image_set, **_made_by(plan.recipe)}
         ImageSet.objects.get_or_create(name=plan.image_set, defaults=new)
     return ImageSet.objects.select_for_update(no_key=True).get(name=plan.image_set)
+
+
+def _made_by(recipe: ImageRecipe) -> dict[str, Any]:
+    drawn = recipe.backend == FAKE
+    return {"model_name": FAKE if drawn else recipe.model, "drawn": drawn}
 
 
 def _jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
@@ -213,7 +242,7 @@ def _jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
         return
     texts = {each.prompt.attribute for each, _ in missing.prompts if each.prompt.attribute}
     attributes = dict(Attribute.objects.filter(text__in=texts).values_list("text", "pk"))
-    last = _last_indexes(run.image_set_id, groups={each.group_id for each, _ in missing.prompts})
+    last = queries.last_indexes(run.image_set_id, groups={each.group_id for each, _ in missing.prompts})
     for each, number in missing.prompts:
         prompt = each.prompt
         last[each.group_id] = last.get(each.group_id, 0) + 1
@@ -229,21 +258,9 @@ def _jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
         )
 
 
-def _last_indexes(image_set: int, *, groups: Collection[int]) -> dict[int, int]:
-    """Group id -> the highest number of its existing and planned images in the set."""
-    images = Image.objects.filter(image_set=image_set, group__in=groups).order_by().values_list("group")
-    jobs = Job.objects.filter(run__image_set=image_set, group__in=groups).order_by().values_list("group")
-    last: dict[int, int] = {}
-    for group, index in [*images.annotate(Max("index")), *jobs.annotate(Max("index"))]:
-        last[group] = max(last.get(group, 0), index)
-    return last
-
-
 def _delete_open_jobs(run: Run) -> None:
-    """Delete pending and failed jobs, except those that generate lost files again (image_sets/services.py).
-    Claimed jobs are left to their workers."""
-    never_made = Q(group=None) | Q(image=None)
-    run.jobs.filter(never_made, state__in=(JobState.PENDING, JobState.FAILED)).delete()
+    """Delete pending and failed jobs. Claimed jobs are left to their workers."""
+    run.jobs.filter(_NEVER_MADE, state__in=(JobState.PENDING, JobState.FAILED)).delete()
 
 
 def _transition(action: str, run: Run, to: str, by: User | None) -> bool:
@@ -255,12 +272,15 @@ def _transition(action: str, run: Run, to: str, by: User | None) -> bool:
         from_here = Run.objects.filter(pk=run.pk, state__in=origins)
         if to == RunState.RUNNING:
             from_here.filter(started_at=None).update(started_at=now)
-        moved = from_here.update(state=to, error="", finished_at=now if ended else None)
+        error = {} if action == "resume" else {"error": ""}
+        moved = from_here.update(state=to, finished_at=now if ended else None, **error)
         if moved:
             _audit(what, run, by)
     run.refresh_from_db()
-    if not moved and (refusal := _REFUSALS.get((action, RunState(run.state)))):
-        raise RunRefused(refusal % {"run": run.pk})
+    if not moved and (refusal := errors.REFUSALS.get((action, RunState(run.state)))):
+        if action == "start" and run.error:
+            refusal = errors.PAUSED_BY_ERROR
+        raise RunRefused(refusal % {"run": run.pk, "error": run.error})
     return bool(moved)
 
 

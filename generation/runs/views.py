@@ -1,5 +1,7 @@
 """Pages: all runs, one run with its progress and actions, and a new run with its preview."""
 
+import json
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import messages
@@ -20,12 +22,15 @@ from generation.jobs import tasks
 from generation.models import Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
+from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.services import Plan
 from generation.recipes import recipes
 from generation.recipes.display import recipe_rows
+from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
 from generation.runs import queries
 from generation.runs import services as runs
-from generation.runs.forms import FORMS, RunForm, initial_from_recipe
+from generation.runs.errors import RunRefused
+from generation.runs.forms import FORMS, RunForm
 
 RUNS_PER_PAGE = 30
 MESSAGES: dict[str, Promise] = {
@@ -34,7 +39,9 @@ MESSAGES: dict[str, Promise] = {
     "resume": _("The run continues."),
     "cancel": _("The run is cancelled. Its results are kept."),
     "retry": _("Failed jobs are tried again."),
+    "discard": _("The run is discarded. Here are its settings: change them, and plan it again."),
 }
+_DISCARDED = "discarded_run"  # in the session: initial form data
 LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
 
 
@@ -58,6 +65,7 @@ def new_run(request: LoggedIn, kind: str) -> HttpResponse:
             context["changed"] = True
         if preview is not None:
             context["preview"] = preview
+            context["recipe"] = recipe_rows(recipes.as_json(preview.plan.recipe))
             context["time"] = duration(preview.estimate.seconds)
             pictures = preview.pictures.items()
             context["pictures"] = [(gettext(name.replace("_", " ")), number) for name, number in pictures]
@@ -74,7 +82,7 @@ def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
         run = ensured.run
         if run.state == RunState.PLANNED:
             runs.start(run=run, by=request.user)
-    except (runs.RunRefused, StudyRefused, PlanRefused) as refused:
+    except (RunRefused, StudyRefused, PlanRefused) as refused:
         form.add_error(None, str(refused))
         return None
     run.refresh_from_db()
@@ -88,18 +96,44 @@ def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
 
 
 def _initial(request: LoggedIn, kind: str) -> dict[str, Any]:
-    """Initial form data from the link: `like` another run, for this `set` or `study`."""
-    initial: dict[str, Any] = {}
+    """Initial form data: of the run that was just discarded, else from the link: `like` another run, for this
+    `set` or `study`."""
+    initial: dict[str, Any] = request.session.pop(_DISCARDED, {}).get(kind, {})
     like = request.GET.get("like", "")
     run = None
     if like.isascii() and like.isdigit() and len(like) < 19:
         run = Run.objects.select_related("image_set").filter(pk=int(like), kind=kind).first()
     if run is not None:
-        initial = {**initial_from_recipe(recipes.from_json(run.recipe)), "image_set": run.image_set.name}
+        initial = _settings(run)
     for name, field in (("set", "image_set"), ("study", "study")):
         if name in request.GET:
             initial[field] = request.GET[name]
     return initial
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """What a run was planned with, as initial form data."""
+    try:
+        recipe = recipes.from_json(run.recipe)
+    except recipes.RecipeRefused:  # of another version of the program
+        return {}
+    groups = "\n".join(queries.group_names(run))
+    return {**_initial_from_recipe(recipe), "image_set": run.image_set.name, "groups": groups}
+
+
+def _initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Initial form data for a recipe."""
+    data = asdict(recipe)
+    if isinstance(recipe, ImageRecipe):
+        by_sets = {frozenset(one[1]): key for key, one in PROMPT_CHOICES.items()}
+        data["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
+        data["lora"] = "\n".join(recipe.lora)
+    if isinstance(recipe, CaptionRecipe):
+        data["options"] = "\n".join(
+            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in recipe.options.items()
+        )
+    return data
 
 
 @image_makers_only
@@ -115,7 +149,7 @@ def run_list(request: LoggedIn) -> HttpResponse:
 def run(request: LoggedIn, pk: int) -> HttpResponse:
     found = get_object_or_404(queries.all_runs(), pk=pk)
     progress = queries.progress(found)
-    actions = runs.available_actions(progress.state, failed=progress.failed)
+    actions = runs.available_actions(progress.state, done=progress.done, failed=progress.failed)
     return render(
         request,
         "generation/runs/run.html",
@@ -130,6 +164,8 @@ def run(request: LoggedIn, pk: int) -> HttpResponse:
             "actions": [(name, LABELS[name]) for name in actions if name in LABELS],
             "may_retry": "retry" in actions,
             "may_cancel": "cancel" in actions,
+            "may_discard": "discard" in actions,
+            "resumed": queries.resumed_message(found),
             "here": "run",
         },
     )
@@ -154,15 +190,23 @@ def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
 def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
     if action not in runs.ACTIONS:
         raise Http404
-    found = get_object_or_404(Run, pk=pk)
+    found = get_object_or_404(queries.all_runs(), pk=pk)
+    settings = _settings(found) if action == "discard" else {}
     try:
         changed = runs.ACTIONS[action](run=found, by=request.user)
-    except runs.RunRefused as refused:
+    except RunRefused as refused:
         messages.warning(request, str(refused))
+        return redirect("run", pk=pk)
+    if action == "discard":
+        request.session[_DISCARDED] = {found.kind: settings}
+        messages.success(request, str(MESSAGES[action]))
+        return redirect("new_run", found.kind)
+    found.refresh_from_db()
+    if found.state == RunState.RUNNING:
+        tasks.enqueue(found)
+    if action == "resume" and (warning := queries.resumed_message(found)):
+        messages.warning(request, warning)
     else:
-        found.refresh_from_db()
-        if found.state == RunState.RUNNING:
-            tasks.enqueue(found)
         messages.success(request, str(MESSAGES[action]) if changed else gettext("Nothing to change."))
     return redirect("run", pk=pk)
 

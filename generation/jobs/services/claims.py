@@ -58,7 +58,7 @@ def close_run(*, run_id: int, now: datetime | None = None) -> bool:
         if running is None or open_jobs().filter(run_id=run_id).exists():
             return False
         ended = Run.objects.filter(pk=run_id, state=RunState.RUNNING).update(
-            state=RunState.DONE, finished_at=now or timezone.now()
+            state=RunState.DONE, error="", finished_at=now or timezone.now()
         )
         if ended:
             _announce(running)

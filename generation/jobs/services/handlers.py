@@ -21,7 +21,7 @@ from annotation.models import Image
 from generation.backends.base import About, GeneratedImage, ImageRequest, Pixels, ScoredCaption
 from generation.core import vectors
 from generation.jobs import png
-from generation.models import Caption, Embedding, Job, Provenance, Run, RunKind
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunKind, RunState
 from generation.recipes.recipes import Recipe
 
 _DECODED_BYTES = 2**30  # for the images of one claim; two claims are in memory at a time
@@ -84,6 +84,9 @@ class JobHandler:
                 shares.setdefault(one.seconds, []).append(one.job.pk)
             for seconds, ids in shares.items():
                 claim.finish(ids, seconds=seconds, **self.job_values)
+        if mine and self._run.error:  # it was resumed after this error, which is mended now
+            Run.objects.filter(pk=self._run.pk, state=RunState.RUNNING).update(error="")
+            self._run.error = ""
         return len(mine)
 
 

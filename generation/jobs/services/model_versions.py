@@ -14,12 +14,13 @@ from django.utils import timezone
 
 from annotation.core.code_version import code_version
 from generation.backends.base import About, BackendError
+from generation.backends.pipeline_options import LORA
 from generation.models import Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _WITHOUT_REVISIONS = "hf-hub:"  # open_clip loads the newest; record() notices if it has changed
-_WEIGHT_FIELDS = ("backend", "model", "revision", "pretrained")
+_WEIGHT_FIELDS = ("backend", "model", "revision", "pretrained", "lora")
 
 
 def pin_revision(run: Run, recipe: Recipe) -> Recipe:
@@ -48,18 +49,23 @@ def record(run: Run, about: About) -> None:
         "libraries": dict(about.libraries),
         "code": code_version(),
     }
+    files = _files(version)
     first = _first_version(run)
-    if first is not None and first["revision"] == about.revision and _is_recorded(run, version):
+    if first is not None and _files(first) == files and _is_recorded(run, version):
         return
     with transaction.atomic():
-        locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+        locked = Run.objects.select_for_update(no_key=True).filter(pk=run.pk).first()
+        if locked is None:
+            raise BackendError("The run was discarded while its model was being loaded.")
         first = _first_version(locked)
-        if first is not None and first["revision"] != about.revision:
+        earlier = files if first is None else _files(first)
+        changed = next((name for name in files if files[name] != earlier.get(name)), None)
+        if changed is not None:
             raise BackendError(
-                f"The weights of '{about.model}' are {about.revision} here, but the existing results were "
-                f"made with {first['revision']}, and one set must come from one model. Put those weights "
-                "back on this machine, or plan a new run for the other weights: images into another image "
-                "set, captions and embeddings with another model name, folder or revision."
+                f"The weights of '{changed or about.model}' are {files[changed]} here, but the existing "
+                f"results were made with {earlier.get(changed)}, and one set must come from one model. Put "
+                "those weights back on this machine, or plan a new run for the other weights: images into "
+                "another image set, captions and embeddings with another model name, folder or revision."
             )
         if not _is_recorded(locked, version):
             locked.made_with.append({**version, "since": timezone.now().isoformat(timespec="seconds")})
@@ -69,6 +75,12 @@ def record(run: Run, about: About) -> None:
 
 def _is_recorded(run: Run, version: Mapping[str, Any]) -> bool:
     return any(all(each.get(name) == value for name, value in version.items()) for each in run.made_with)
+
+
+def _files(version: Mapping[str, Any]) -> dict[str, str]:
+    """The revision of the model, by the name "", and of its LoRAs."""
+    loras = {name: each for name, each in version["libraries"].items() if name.startswith(LORA)}
+    return {"": version["revision"], **loras}
 
 
 def _first_version(run: Run) -> Mapping[str, Any] | None:

@@ -28,6 +28,7 @@ from generation.plans.queries import image_sets
 from generation.plans.services import Plan
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 from generation.runs.queries import Progress, progress
 
 _POLL_SECONDS = 1.0
@@ -68,7 +69,7 @@ def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> N
     run = ensured.run
     try:
         started = runs.start(run=run, by=None)
-    except runs.RunRefused as error:
+    except RunRefused as error:
         raise CommandError(f"{error}{cure(run)}") from error
     if not started and run.state == RunState.DONE:
         command.stdout.write(f"Nothing to do: run {run.pk} has already made everything.")
@@ -104,6 +105,8 @@ def finish_run(command: BaseCommand, run: Run, *, now: bool, later: bool) -> Non
                 _work(run)
         else:
             watch(run)
+    except Run.DoesNotExist as error:
+        raise CommandError(f"Run {run.pk} was discarded meanwhile.") from error
     except WorkerIll as error:
         raise CommandError(
             f"The device or the model fails here: {error} The jobs were given back. Continue run {run.pk} "
@@ -128,10 +131,15 @@ def watch(run: Run) -> None:
 def report_result(command: BaseCommand, run: Run) -> None:
     """Report how the run ended. Raises CommandError if jobs failed or an error paused it."""
     run_progress = progress(run)
-    if run_progress.error:
+    if run_progress.error and run_progress.state == RunState.PAUSED:
+        other = (
+            "Other settings go into another image set."
+            if run_progress.done
+            else f"For other settings: manage.py runs discard {run.pk}, and plan again."
+        )
         raise CommandError(
             f"Run {run.pk} was paused at {run_progress.done:,} of {run_progress.total:,}: "
-            f"{run_progress.error} Then: manage.py runs resume {run.pk}"
+            f"{run_progress.error} Then: manage.py runs resume {run.pk}. {other}"
         )
     if run_progress.failed:
         errors = "; ".join(f"{each.jobs} ({each.example}): {each.error}" for each in run_progress.errors)

@@ -14,8 +14,9 @@ from generation.core.durations import duration
 from generation.models import Run, RunKind, RunState
 from generation.plans import services as plans
 from generation.plans.queries.identity_groups import suggestion
-from generation.recipes.recipes import FAKE, Recipe, RecipeRefused
+from generation.recipes.recipes import FAKE, Recipe, RecipeRefused, as_json
 
+_LOADING = ("variant", "lora", "quantisation", "offload")
 R = TypeVar("R", bound=Recipe)
 DTYPE_HELP = "auto (default: half precision on a GPU, float32 on a CPU), float32, float16 or bfloat16"
 
@@ -54,6 +55,8 @@ def cure(run: Run) -> str:
         RunState.DONE: f"manage.py runs retry {run.pk}",
         RunState.CANCELLED: "manage.py generate, caption or embed, with the same arguments as before",
     }
+    if run.state == RunState.PAUSED and run.error:
+        commands[RunState.PAUSED] += f", manage.py runs discard {run.pk}"
     command = commands.get(RunState(run.state))
     return f" ({command})" if command else ""
 
@@ -119,7 +122,10 @@ def plan_summary(preview: plans.Preview) -> Iterable[str]:
     plan, recipe = preview.plan, preview.plan.recipe
     noun = RunKind(recipe.kind).label.lower()
     yield f"Image set   {plan.image_set}"
-    yield f"Recipe      {plan.recipe_hash[:12]}: {recipe.backend}{recipe.model and f', {recipe.model}'}"
+    stored = as_json(recipe)
+    loading = [f"{name} {stored[name]}" for name in _LOADING if stored.get(name)]
+    loaded = ", ".join(filter(None, [recipe.backend, recipe.model, *loading]))
+    yield f"Recipe      {plan.recipe_hash[:12]}: {loaded}"
     for name, count in preview.pictures.items():
         yield f"            {count:,} {noun} from {name.replace('_', ' ')} prompts"
     if preview.groups:

@@ -23,7 +23,7 @@ from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries import image_sets
 from generation.plans.queries.identity_groups import groups_by_name, groups_of
 from generation.recipes.prompts import PULL, PromptSet
-from generation.recipes.recipes import ImageRecipe
+from generation.recipes.recipes import QUANTISATIONS, ImageRecipe
 
 
 class Command(BaseCommand):
@@ -78,6 +78,19 @@ class Command(BaseCommand):
         )
         model.add_argument("--safety", metavar="WHAT", help="safety checker: off, record (default) or block")
         model.add_argument("--negative-prompt", metavar="TEXT")
+        model.add_argument("--variant", metavar="NAME", help="of the weights' files, such as fp16")
+        model.add_argument(
+            "--lora",
+            action="append",
+            metavar="SOURCE[:FILE][@SCALE]",
+            help="a LoRA from the hub, a folder or a file; several times for several",
+        )
+        model.add_argument(
+            "--quantisation", metavar="HOW", help=f"weights in fewer bits: {', '.join(QUANTISATIONS)}"
+        )
+        model.add_argument(
+            "--offload", metavar="HOW", help="keep what does not compute off the GPU: model or sequential"
+        )
         add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -117,6 +130,8 @@ def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRec
         values["prompt_sets"] = sets
         if options["images_per_prompt"] is None and not (like and set(like.prompt_sets) == set(sets)):
             values["images_per_prompt"] = PROMPT_CHOICES["detection" if "detection" in sets else "pull"][2]
+    if options["lora"]:
+        values["lora"] = tuple(options["lora"])
     if options["size"]:
         values["width"], values["height"] = _size(options["size"])
     own: dict[str, Any] = dict.fromkeys(name for name in ("steps", "guidance") if options[name] == "own")

@@ -1,4 +1,4 @@
-"""manage.py runs: list runs, show one, and start, pause, resume, cancel or retry it."""
+"""manage.py runs: list runs, show one, and start, pause, resume, cancel, retry or discard it."""
 
 import json
 from argparse import ArgumentParser
@@ -8,11 +8,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from generation.core.durations import duration
-from generation.management.commands._execution import add_worker_options, finish_run, watch
+from generation.management.commands._execution import add_worker_options, finish_run, report_result, watch
 from generation.management.commands._targets import cure, get_run
 from generation.models import Run, RunKind, RunState
 from generation.runs import queries
 from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 
 _HELP = {
     "start": "start a planned run",
@@ -20,12 +21,14 @@ _HELP = {
     "resume": "continue a paused run",
     "cancel": "delete the jobs that are not done; results are kept",
     "retry": "give failed jobs three new attempts",
+    "discard": "delete a run that has made nothing, so that another recipe can fill its image set",
 }
+_PLANNED_BY = {RunKind.IMAGES: "generate", RunKind.CAPTIONS: "caption", RunKind.EMBEDDINGS: "embed"}
 _WORK_FOLLOWS = ("start", "resume", "retry")
 
 
 class Command(BaseCommand):
-    help = "List runs, show one, and start, pause, resume, cancel or retry it."
+    help = "List runs, show one, and start, pause, resume, cancel, retry or discard it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", metavar="VERB")
@@ -48,12 +51,18 @@ class Command(BaseCommand):
             if options["watch"]:
                 watch(run)
             self._show(run)
+            if options["watch"]:
+                report_result(self, run)
             return
         try:
             changed = runs.ACTIONS[verb or ""](run=run, by=None)
-        except runs.RunRefused as error:
+        except RunRefused as error:
             run.refresh_from_db()
-            raise CommandError(f"{error}{cure(run)}") from error
+            raise CommandError(f"{error}{cure(run) if verb != 'discard' else ''}") from error
+        if verb == "discard":
+            again = f"manage.py {_PLANNED_BY[RunKind(run.kind)]}"
+            self.stdout.write(f"Run {options['run']} is discarded. Plan it with other settings: {again}")
+            return
         run.refresh_from_db()
         self._report(run, verb or "", changed)
         if verb in _WORK_FOLLOWS and run.state == RunState.RUNNING:
@@ -66,6 +75,8 @@ class Command(BaseCommand):
                 if changed
                 else f"Run {run.pk} has no failed job. It is {run.state}."
             )
+        elif verb == "resume" and (warning := queries.resumed_message(run)):
+            self.stdout.write(warning)
         else:
             self.stdout.write(f"Run {run.pk} is {run.state}{' now' if changed else ' already'}.")
 
@@ -111,7 +122,8 @@ class Command(BaseCommand):
                 f"  batch      {fitting.size} on {fitting.device}: larger ones did not fit in its memory"
             )
         if progress.error:
-            self.stdout.write(f"  paused     {progress.error}")
+            label = "paused" if progress.state == RunState.PAUSED else "had paused"
+            self.stdout.write(f"  {label:<10} {progress.error}")
         for each in progress.errors:
             parked = f", {each.parked} not retried" if each.parked else ", retried automatically"
             self.stdout.write(f"  error      {each.jobs} jobs{parked}, e.g. '{each.example}': {each.error}")

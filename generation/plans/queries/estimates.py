@@ -14,7 +14,10 @@ from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, Ima
 _SAMPLED_JOBS = 300
 _SAMPLED_FILES = 20
 _SIMILAR = {
-    "images": ("backend", "model", "steps", "width", "height", "dtype", "repeatable", "compiled"),
+    "images": (
+        *("backend", "model", "steps", "width", "height"),
+        *("dtype", "repeatable", "compiled", "quantisation", "offload"),
+    ),
     "captions": ("backend", "model", "count", "dtype", "repeatable"),
     "embeddings": ("backend", "model", "dtype", "repeatable"),
 }

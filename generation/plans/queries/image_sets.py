@@ -8,6 +8,7 @@ from django.core.validators import validate_slug
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.text import slugify
 
+from annotation.core.leases import JobState
 from annotation.models import Image, ImageSet, Study, StudyStatus, TaskKind
 from generation.models import Job, Run, RunKind, RunState
 from generation.plans.errors import PlanRefused
@@ -30,8 +31,9 @@ def default_name(recipe: ImageRecipe) -> str:
 
 
 def image_set_shown_by(study: Study) -> str:
-    """The name of the study's image set, if its images were generated here; "" otherwise."""
-    shown = study.tasks.filter(kind=TaskKind.DEPICTION, image_set__runs__kind=RunKind.IMAGES)
+    """The name of the study's image set, if its images were generated here or it is empty; "" otherwise."""
+    fillable = Q(image_set__runs__kind=RunKind.IMAGES) | Q(image_set__images=None)
+    shown = study.tasks.filter(fillable, kind=TaskKind.DEPICTION, image_set__isnull=False)
     return shown.values_list("image_set__name", flat=True).first() or ""
 
 
@@ -85,7 +87,7 @@ def check_set(name: str, recipe: ImageRecipe) -> None:
             differences = ", ".join(f"{key} {old.get(key)!r}, not {new.get(key)!r}" for key in differing)
             raise PlanRefused(
                 f"The image set '{name}' is made by another recipe ({differences}). "
-                "Use the same, or choose another name with --set."
+                f"Use the same, or choose another name with --set.{_discard_hint(run)}"
             )
         if (PromptSet.DETECTION in run.recipe["prompt_sets"]) != (PromptSet.DETECTION in recipe.prompt_sets):
             raise PlanRefused(
@@ -97,6 +99,12 @@ def check_set(name: str, recipe: ImageRecipe) -> None:
             f"The image set '{name}' holds uploaded images, not generated ones. Choose another name with "
             "--set."
         )
+
+
+def _discard_hint(run: Run) -> str:
+    if run.state == RunState.RUNNING or run.jobs.filter(state=JobState.DONE).exists():
+        return ""
+    return f" Or discard run {run.pk}, which has made nothing (manage.py runs discard {run.pk}, or its page)."
 
 
 def _generating_runs(image_set: str) -> QuerySet[Run]:

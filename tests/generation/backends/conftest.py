@@ -9,7 +9,7 @@ import pytest
 from generation.backends.torch_support import import_library
 from tests.generation.backends import tiny
 
-LIBRARIES = ("torch", "diffusers", "transformers", "open_clip")
+LIBRARIES = ("torch", "diffusers", "transformers", "open_clip", "peft")
 
 
 @dataclass(frozen=True)
@@ -49,3 +49,12 @@ def tiny_models(tmp_path_factory) -> Tiny:
     # tests run side by side: threads of each would wait for one another
     import_library("torch").set_num_threads(1)
     return Tiny(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="session")
+def lora(tiny_models, tmp_path_factory) -> Path:
+    """A folder with two LoRAs of the tiny Stable Diffusion."""
+    folder = tmp_path_factory.mktemp("loras")
+    tiny.lora(tiny_models.stable_diffusion, folder / "pytorch_lora_weights.safetensors")
+    tiny.lora(tiny_models.stable_diffusion, folder / "other.safetensors", seed=1)
+    return folder

@@ -10,7 +10,7 @@ from generation import backends
 from generation.recipes.recipes import ImageRecipe
 
 ROOT = Path(__file__).resolve().parents[3]
-HEAVY = ("torch", "torchvision", "diffusers", "transformers", "open_clip", "accelerate")
+HEAVY = ("torch", "torchvision", "diffusers", "transformers", "open_clip", "accelerate", "peft")
 
 
 def in_a_process(code):

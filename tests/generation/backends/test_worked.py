@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from annotation.images import files as image_files
 from annotation.models import Image
+from generation.backends import weights
 from generation.image_sets import services as verify
 from generation.jobs import png
 from generation.jobs.services import loaded_model, work
@@ -29,8 +30,8 @@ def nothing_loaded(monkeypatch, settings):
     settings.MODEL_DEVICE = "cpu"
 
 
-def made(folder, safety):
-    recipe = ImageRecipe(model=str(folder), width=64, height=64, steps=2, safety=safety)
+def made(folder, safety, **options):
+    recipe = ImageRecipe(model=str(folder), width=64, height=64, steps=2, safety=safety, **options)
     run = run_of_pictures(2, recipe=recipe)
     assert work.work(run_id=run.pk) == 2
     assert state(run) == (RunState.DONE, "")
@@ -52,6 +53,21 @@ def test_the_checkers_verdict_is_stored_and_shown(tiny_models, client, name, saf
     assert image.provenance.flagged is verdict
     client.force_login(factories.user("boss", admin=True))
     assert said in client.get(reverse("image_history", args=[image.pk])).text
+
+
+def test_a_lora_is_in_the_history_of_each_picture(tiny_models, lora, client):
+    text = f"{lora}:other.safetensors@0.5"
+    run = made(tiny_models.stable_diffusion, "off", lora=(text,))
+    image = Image.objects.filter(image_set=run.image_set).first()
+    file = weights.revision_of(lora / "other.safetensors")
+    with default_storage.open(image.file.name) as stored:
+        origin = png.read_origin(stored.read())
+    for libraries in (image.provenance.libraries, run.made_with[0]["libraries"], origin.libraries):
+        assert libraries[f"lora {text}"] == file
+    client.force_login(factories.user("boss", admin=True))
+    for page in (reverse("image_history", args=[image.pk]), reverse("run", args=[run.pk])):
+        assert f"lora {text} {file}" in client.get(page).text
+        assert f"<dd>{text}</dd>" in client.get(page).text
 
 
 def test_a_lost_picture_is_made_again_by_the_model_byte_for_byte(tiny_models):

@@ -146,6 +146,21 @@ def flux(folder: Path, *, guided: bool = True, seed: int = 0) -> Path:
     return _saved(pipeline, folder)
 
 
+def lora(model: Path, file: Path, *, seed: int = 0) -> Path:
+    """A LoRA of a Stable Diffusion's UNet, with random weights that change every picture."""
+    diffusers, peft = _seeded(seed), import_library("peft")
+    unet = diffusers.UNet2DConditionModel.from_pretrained(model, subfolder="unet")
+    targets = ["to_q", "to_k", "to_v", "to_out.0"]
+    unet.add_adapter(peft.LoraConfig(r=4, target_modules=targets, init_lora_weights=False))
+    layers = import_library("diffusers.utils").convert_state_dict_to_diffusers(
+        import_library("peft.utils").get_peft_model_state_dict(unet)
+    )
+    diffusers.StableDiffusionPipeline.save_lora_weights(
+        file.parent, unet_lora_layers=layers, weight_name=file.name
+    )
+    return file
+
+
 def open_clip_folder(folder: Path, *, seed: int = 0) -> Path:
     """A CLIP of open_clip, loaded as `local-dir:FOLDER`; its 49,408-token vocabulary is the real one."""
     torch, open_clip = import_library("torch"), import_library("open_clip")

@@ -50,6 +50,31 @@ def test_a_run_keeps_each_way_it_was_made_once(model):
     assert second["device"] == "another card"
 
 
+def test_a_lora_whose_file_changed_pauses_the_run(monkeypatch):
+    recipe = replace(RECIPE, lora=("a/b@0.5",))
+    run = run_of_pictures(16, recipe=recipe)
+    loads(monkeypatch, moody(libraries={"lora a/b@0.5": "files-1"}))
+    assert work.work(run_id=run.pk, batches=1) == 8
+    loads(monkeypatch, moody(libraries={"lora a/b@0.5": "files-2"}))
+    assert work.work(run_id=run.pk) == 0
+    paused, why = state(run)
+    assert paused == RunState.PAUSED
+    assert (
+        "The weights of 'lora a/b@0.5' are files-2 here, but the existing results were made with files-1"
+        in why
+    )
+
+
+def test_a_run_with_other_loras_that_made_nothing_in_the_set_does_not_count():
+    first = run_of_pictures(1)
+    model_versions.record(first, moody(libraries={}).about)
+    run = run_of_pictures(1, recipe=replace(RECIPE, lora=("a/b",)))
+    Run.objects.filter(pk=run.pk).update(image_set=first.image_set_id)
+    run.refresh_from_db()
+    model_versions.record(run, moody(libraries={"lora a/b": "files-1"}).about)
+    assert len(run.made_with) == 1
+
+
 def test_what_memory_taught_is_another_way(model):
     model.batch, model.holds = 8, 4
     halve = type(model).generate

@@ -84,7 +84,7 @@ def test_a_run_goes_where_its_actions_lead(program):
         answer = program.post(f"runs/{number}/{action}")
         return answer.json()["state"] if answer.status_code == 200 else answer.status_code
 
-    assert program.get(f"runs/{number}").json()["actions"] == ["start", "cancel"]
+    assert program.get(f"runs/{number}").json()["actions"] == ["start", "cancel", "discard"]
     is_problem(program.post(f"runs/{number}/pause"), 409)
     states = [act(one) for one in ("start", "start", "pause", "resume", "retry", "cancel", "cancel")]
     assert states == ["running", "running", "paused", "running", "running", "cancelled", "cancelled"]
@@ -134,6 +134,9 @@ def test_a_run_says_how_it_stands_and_what_went_wrong(program):
         ({"groups": ["x" * 121]}, 400, "groups"),
         ({"backend": "magic"}, 422, "backend"),
         ({"study": "of-somebody-else"}, 422, "study"),
+        ({"quantisation": "gguf"}, 400, "quantisation"),
+        ({"quantisation": "torchao_int8", "dtype": "float32"}, 422, "half precision"),
+        ({"lora": "a/b"}, 400, "lora"),
         ({"seed": 2**63}, 400, "seed"),
         ({"model": "a\x00b"}, 400, "U+0000"),
         ({"negative_prompt": "\ud800"}, 400, ""),
@@ -151,6 +154,18 @@ def test_what_cannot_be_planned_is_refused_and_leaves_nothing(program, change, s
     )
     assert told.lower() in json.dumps(is_problem(answer, status)).lower()
     assert not Run.objects.exists()
+
+
+def test_how_the_model_is_loaded_is_planned_too(program):
+    options = {
+        "variant": "fp16",
+        "lora": ["a/b@0.5", "c/d"],
+        "quantisation": "torchao_int8",
+        "offload": "model",
+    }
+    number = program.post("runs", {**PLAN, **options, "dtype": "bfloat16"}).json()["run"]
+    recipe = program.get(f"runs/{number}").json()["recipe"]
+    assert {name: recipe[name] for name in options} == options
 
 
 def test_captions_and_embeddings_are_planned_of_a_set_that_is_there(program):

@@ -98,6 +98,17 @@ class TestGenerate:
         recipe = Run.objects.get().recipe
         assert (recipe["steps"], recipe["guidance"]) == (None, None)
 
+    def test_how_the_model_is_loaded(self):
+        factories.group("Indian")
+        options = ("--variant", "fp16", "--lora", "a/b@0.5", "--lora", "c/d", "--offload", "model")
+        quantised = ("--quantisation", "bitsandbytes_8bit", "--dtype", "bfloat16")
+        told = command("generate", "t", "--groups", "Indian", *FAKE, *options, *quantised, "--later")
+        assert "variant fp16, lora ['a/b@0.5', 'c/d'], quantisation bitsandbytes_8bit, offload model" in told
+        recipe = Run.objects.get().recipe
+        assert (recipe["variant"], recipe["lora"]) == ("fp16", ["a/b@0.5", "c/d"])
+        assert (recipe["quantisation"], recipe["offload"]) == ("bitsandbytes_8bit", "model")
+        assert "To make     0 of 6" in command("generate", "t")
+
     def test_number_types_and_repeatable_results(self):
         factories.group("Indian")
         told = command("generate", "t", "--groups", "Indian", *FAKE, "--later")
@@ -148,6 +159,7 @@ class TestGenerate:
             (("knowing", "--backend", "dall-e"), "recipe: model: give a hub id or a local folder"),
             (("knowing", *FAKE, "--steps", "0"), "recipe: steps: choose 1 to 1000"),
             (("knowing", *FAKE, "--dtype", "int8"), "recipe: dtype: auto, float32, float16 or bfloat16"),
+            (("knowing", *FAKE, "--quantisation", "gguf"), "recipe: quantisation: leave it empty"),
             (("knowing", *FAKE, "--size", "big"), "--size 'big': write width and height"),
             (("knowing", *FAKE, "--size", "100x100"), "recipe: width: choose a multiple of 8"),
             (("knowing", *FAKE, "--prompts", "portraits"), "--prompts 'portraits': there are detection"),
@@ -201,10 +213,12 @@ class TestGenerate:
         run = Run.objects.get()
         assert f"Run {run.pk} was paused at 0 of 6: There are no weights. Fetch them." in why
         assert f"manage.py runs resume {run.pk}" in why
+        assert f"manage.py runs discard {run.pk}" in why
         assert run.jobs.filter(attempts__gt=0).count() == 0
         # the same command does not begin where a person has to mend something
         why = refused("generate", "trial", "--groups", "Indian", *FAKE)
-        assert f"Resume it. (manage.py runs resume {run.pk})" in why
+        assert "because of an error: There are no weights. Fetch them. Resume it" in why
+        assert f"(manage.py runs resume {run.pk}, manage.py runs discard {run.pk})" in why
 
     def test_interrupted_it_says_how_to_go_on(self, monkeypatch):
         def interrupted(**_):

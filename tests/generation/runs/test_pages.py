@@ -133,6 +133,9 @@ def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page)
         ({"prompts": "pull"}, None, "Name a study"),
         ({"backend": "diffusers", "model": ""}, "model", "Give a hub id or a local folder"),
         ({"guidance": "nan"}, "guidance", "number"),
+        ({"lora": "a/b@99"}, "lora", "choose a scale"),
+        ({"quantisation": "torchao_int8", "dtype": "float32"}, "dtype", "half precision"),
+        ({"offload": "model", "compiled": "on"}, "compiled", "do not compile"),
     ],
 )
 def test_what_cannot_be_planned_is_said_beside_its_field(page, said, field, why):
@@ -171,6 +174,19 @@ def test_captions_and_embeddings_are_planned_over_a_set_that_has_files(page):
     assert "model" in refused.context["form"].errors
     factories.image(image_set=factories.image_set("elsewhere"))
     assert "no file" in preview(page, "captions", image_set="elsewhere", count="7").text
+
+
+def test_how_the_model_is_loaded_is_previewed_and_planned_again_alike(page):
+    options = {"lora": "a/b@0.5\r\n\r\n c/d ", "offload": "sequential", "variant": "fp16"}
+    shown = preview(page, **options)
+    assert "<dd>a/b@0.5, c/d</dd>" in shown.text
+    start(page, **options)
+    run = Run.objects.get()
+    assert run.recipe["lora"] == ["a/b@0.5", "c/d"]
+    assert "<dd>a/b@0.5, c/d</dd>" in page.get(reverse("run", args=[run.pk])).text
+    form = page.get(reverse("new_run", args=["images"]), {"like": run.pk}).context["form"]
+    assert form["lora"].value() == "a/b@0.5\nc/d"
+    assert (form["offload"].value(), form["variant"].value()) == ("sequential", "fp16")
 
 
 def test_more_like_a_run_fills_the_form_with_its_recipe(page):

@@ -136,6 +136,8 @@ class TestRuns:
         world.put(run, RunState.RUNNING)
         monkeypatch.setattr(_execution.time, "sleep", lambda s: Run.objects.update(state=RunState.PAUSED))
         assert "pictures: paused" in command("runs", "show", str(run.pk), "--watch")
+        Run.objects.update(error="No weights.")
+        assert "was paused at 0 of 6: No weights." in refused("runs", "show", str(run.pk), "--watch")
 
     def test_an_unknown_run(self, run):
         assert f"There is no run 999999. The latest are: {run.pk}." in refused("runs", "show", "999999")

@@ -9,12 +9,15 @@ from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image
+from generation.backends.image_fake import FakeTextToImage
+from generation.jobs.services import loaded_model, work
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
-from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, picture_seed
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, picture_seed
+from generation.runs import queries
 from generation.runs import services as runs
-from generation.runs.services import RunRefused
+from generation.runs.errors import RunRefused
 from tests import factories
 from tests.generation.plans import world
 
@@ -242,11 +245,42 @@ class TestMoves:
         with pytest.raises(RunRefused, match="was cancelled"):
             runs.pause(run=stale, by=None)
 
-    def test_going_on_forgets_why_it_stopped(self):
+    def test_why_it_stopped_is_known_until_something_is_made(self, monkeypatch):
+        monkeypatch.setattr(loaded_model, "_loaded", [])
+        monkeypatch.setattr(FakeTextToImage, "batch", 2)
         run = world.put(world.planned("Indian").run, RunState.PAUSED)
         Run.objects.filter(pk=run.pk).update(error="No weights.")
         runs.resume(run=run, by=None)
-        assert Run.objects.get(pk=run.pk).error == ""
+        assert "had paused because: No weights. If that still holds" in queries.resumed_message(run)
+        assert work.work(run_id=run.pk, batches=1) == 2
+        run.refresh_from_db()
+        assert (run.state, run.error, queries.resumed_message(run)) == (RunState.RUNNING, "", "")
+
+    def test_a_run_whose_jobs_all_failed_did_not_end_by_the_error_that_once_paused_it(self, settings):
+        settings.JOB_RETRY_SECONDS = 0
+        run = world.put(world.planned("Indian").run, RunState.RUNNING)
+        Run.objects.filter(pk=run.pk).update(error="No weights.")
+        for job in run.jobs.all():
+            world.fail(job)
+        work.work(run_id=run.pk)
+        run.refresh_from_db()
+        assert (run.state, run.error) == (RunState.DONE, "")
+
+    def test_a_recipe_that_its_backend_refuses_is_not_resumed(self):
+        run = world.put(world.planned("Indian").run, RunState.PAUSED)
+        missing = world.recipe(backend="diffusers", model="/no/such/folder")
+        Run.objects.filter(pk=run.pk).update(recipe=as_json(missing), error="No weights.")
+        run.refresh_from_db()
+        with pytest.raises(RunRefused, match=r"stays paused: There is no folder '/no/such/.*discard it"):
+            runs.resume(run=run, by=None)
+        run.refresh_from_db()
+        assert (run.state, run.error) == (RunState.PAUSED, "No weights.")
+
+    def test_starting_a_run_that_an_error_paused_says_which(self):
+        run = world.put(world.planned("Indian").run, RunState.PAUSED)
+        Run.objects.filter(pk=run.pk).update(error="No weights.")
+        with pytest.raises(RunRefused, match=r"because of an error: No weights\. Resume it"):
+            runs.start(run=run, by=None)
 
     def test_the_first_start_is_remembered(self):
         run = world.planned("Indian").run

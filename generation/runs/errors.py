@@ -1,0 +1,38 @@
+"""The error of an action that is not possible, and what it says."""
+
+from django.utils.translation import gettext_lazy as _
+
+from generation.models import RunState
+
+CANCELLED = _("Run %(run)s was cancelled. Plan it again, which brings back what was not made.")
+REFUSALS = {
+    ("start", RunState.PAUSED): _("Run %(run)s is paused. Resume it."),
+    ("start", RunState.CANCELLED): CANCELLED,
+    ("pause", RunState.PLANNED): _("Run %(run)s has not been started, so there is nothing to pause."),
+    ("pause", RunState.DONE): _("Run %(run)s is done, so there is nothing to pause."),
+    ("pause", RunState.CANCELLED): _("Run %(run)s was cancelled, so there is nothing to pause."),
+    ("resume", RunState.PLANNED): _("Run %(run)s has not been started. Start it."),
+    ("resume", RunState.DONE): _(
+        "Run %(run)s is done. Retry what failed, or plan it again with more groups."
+    ),
+    ("resume", RunState.CANCELLED): CANCELLED,
+    ("cancel", RunState.DONE): _("Run %(run)s is done, so there is nothing left to cancel."),
+}
+"""Other transitions that are not in `_TRANSITIONS` (services.py) change nothing."""
+PAUSED_BY_ERROR = _(
+    "Run %(run)s is paused because of an error: %(error)s Resume it when that is mended. Or discard it, if "
+    "it has made nothing, and plan it with other settings."
+)
+STILL_REFUSED = _(
+    "Run %(run)s stays paused: %(error)s Resume it when that is mended. Or discard it, if it has made "
+    "nothing, and plan it with other settings."
+)
+RUNNING = _("Run %(run)s is running, so it is not discarded. Pause it first.")
+HAS_RESULTS = _(
+    "Run %(run)s has made results, so it is not discarded. Cancel it, which keeps them, and plan other "
+    "settings into another image set."
+)
+
+
+class RunRefused(ValueError):
+    """A transition that is not possible. The message says why and what to do."""
