@@ -17,9 +17,8 @@ from generation.models import Job, Run, RunState
 _WINDOW = timedelta(minutes=2)
 """The rate is measured over this window: the current speed, not that of last night."""
 _MOST_ERRORS = 5
-_RESUMED = _(
-    "Run %(run)s is running again. It had paused because: %(error)s If that still holds, it will pause again."
-)
+_RESUMED = _("Run %(run)s is running again. It had paused because: %(error)s")
+_MAY_PAUSE = _("If that still holds, it will pause again.")
 FAILED_SHOWN = 50
 LATEST_SHOWN = 12
 
@@ -104,7 +103,8 @@ def resumed_message(run: Run) -> str:
     """What people have to know about a running run that an error had paused; "" for others."""
     if run.state != RunState.RUNNING or not run.error:
         return ""
-    return _RESUMED % {"run": run.pk, "error": run.error}
+    resumed = _RESUMED % {"run": run.pk, "error": run.error}
+    return resumed if run.failures_accepted else f"{resumed} {_MAY_PAUSE}"
 
 
 def last_indexes(image_set: int, *, groups: Collection[int]) -> dict[int, int]:
