@@ -8,11 +8,33 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+
+@contextmanager
+def models_on_sqlite() -> Iterator[tuple[Any, Path]]:
+    """Set Django up on a temporary SQLite database; yields torch and a folder. Exits where models cannot run."""
+    with tempfile.TemporaryDirectory(prefix="visage-bench-") as folder:
+        os.environ |= {"VAR_DIR": folder, "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
+        os.environ["DATABASE_URL"] = f"sqlite:///{folder}/bench.sqlite3"
+        from generation.backends.base import BackendError
+        from generation.backends.torch_support import import_library
+
+        try:
+            torch = import_library("torch")
+        except BackendError as error:
+            sys.exit(f"NO MODELS: nothing was measured. {error}")
+        import django
+
+        django.setup()
+        yield torch, Path(folder)
 
 
 def rate(number: int, do: Callable[[], object]) -> float:

@@ -22,7 +22,6 @@ import os
 import re
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -37,7 +36,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.device import device_name, rounded  # noqa: E402
+from benchmarks.device import device_name, models_on_sqlite, rounded  # noqa: E402
 
 SIDE = 224
 
@@ -155,28 +154,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="visage-bench-") as folder:
-        os.environ |= {"VAR_DIR": folder, "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
-        os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
-        os.environ["DATABASE_URL"] = f"sqlite:///{folder}/bench.sqlite3"
-        from generation.backends.base import BackendError
-        from generation.backends.torch_support import import_library
-
-        try:
-            torch = import_library("torch")
-        except BackendError as error:
-            sys.exit(f"NO MODELS: nothing was measured. {error}")
-        import django
-
-        django.setup()
+    with models_on_sqlite() as (torch, folder):
         from benchmarks import full_size
         from generation import backends
+        from generation.backends.torch_support import import_library
         from generation.recipes.recipes import EmbeddingRecipe
 
         torch.set_num_threads(1)
-        paths = pictures(Path(folder), options.images)
+        paths = pictures(folder, options.images)
         in_jpeg = [path.with_suffix(".jpg") for path in paths]
-        model = f"local-dir:{full_size.open_clip_model(Path(folder, 'clip'), 'ViT-B-32')}"
+        model = f"local-dir:{full_size.open_clip_model(folder / 'clip', 'ViT-B-32')}"
         encoder = backends.load(EmbeddingRecipe(model=model))
         _, _, preprocess = import_library("open_clip").create_model_and_transforms(model)
         found: dict[str, Any] = {

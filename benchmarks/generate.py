@@ -21,10 +21,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -39,6 +37,7 @@ from benchmarks.device import (  # noqa: E402
     busy,
     clock,
     device_name,
+    models_on_sqlite,
     percent_busy,
     rate,
     rounded,
@@ -68,7 +67,7 @@ def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
         "without the program, by batch": each_way(folder, recipe, gpu=gpu),
     }
     for name, one in {"worker": recipe, "worker, repeatable": replace(recipe, repeatable=True)}.items():
-        model: Any = run_on_device(load, one).result()
+        model: Any = run_on_device(load, one).result().model
         finish(run_of_pictures(model.batch, recipe=one))
         run = run_of_pictures(max(number // model.batch, 2) * model.batch, recipe=one)
         with busy() as percent:
@@ -156,7 +155,7 @@ def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
         folder = full_size.open_clip_model(root / name, name)
         recipe = EmbeddingRecipe(model=f"local-dir:{folder}")
         worker = over_images(recipe, number, name)
-        model: Any = run_on_device(load, recipe).result()
+        model: Any = run_on_device(load, recipe).result().model
         sizes = (64, 128, 256, 512, 1024) if gpu else (1, 8, 32, 64)
         alone = best_by_batch(sizes, partial(forward, model._model))
         found[name] = {
@@ -191,7 +190,7 @@ def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     folder = full_size.blip(root / "blip") if gpu else tiny_captions.blip(root / "blip")
     recipe = CaptionRecipe(backend="blip", model=str(folder), count=10)
     worker = over_images(recipe, number, "captions")
-    model: Any = run_on_device(load, recipe).result()
+    model: Any = run_on_device(load, recipe).result().model
     images = [PillowImage.effect_noise((512, 512), 40 + i).convert("RGB") for i in range(model.batch)]
     alone = rate(len(images), lambda: model.caption(images, count=recipe.count, seed=0))
     return {
@@ -228,21 +227,10 @@ def main() -> None:
     parser.add_argument("--price", type=float, help="what an hour of this machine costs (with a GPU)")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="visage-bench-") as folder:
-        os.environ |= {"VAR_DIR": folder, "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
-        os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
-        os.environ["DATABASE_URL"] = f"sqlite:///{folder}/bench.sqlite3"
-        from generation.backends.base import BackendError
-        from generation.backends.torch_support import import_library
-
-        try:
-            torch = import_library("torch")
-        except BackendError as error:
-            sys.exit(f"NO MODELS: nothing was measured. {error}")
-        import django
-
-        django.setup()
+    with models_on_sqlite() as (torch, folder):
         from django.core.management import call_command
+
+        from generation.backends.torch_support import import_library
 
         call_command("migrate", verbosity=0)
         gpu = torch.cuda.is_available()
@@ -262,7 +250,7 @@ def main() -> None:
         for kind in options.only:
             measure, on_gpu, without = KINDS[kind]
             number = getattr(options, kind) or (on_gpu if gpu else without)
-            measured = measure(Path(folder), number, gpu)
+            measured = measure(folder, number, gpu)
             if gpu and kind == "images":
                 measured["of ViSAGe"] = of_visage(measured["worker"], options.price)
             figures[kind] = rounded(measured)

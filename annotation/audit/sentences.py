@@ -40,6 +40,7 @@ SENTENCES: dict[str, str] = {
     "release": gettext_noop("Created a release."),
     "release imported": gettext_noop("Created a study from a release."),
     "run cancelled": gettext_noop("Cancelled run %(run)s."),
+    "run discarded": gettext_noop("Discarded run %(run)s, which had made nothing."),
     "run extended": gettext_noop("Added %(added)s jobs to run %(run)s."),
     "run paused": gettext_noop("Paused run %(run)s."),
     "run planned": gettext_noop("Planned run %(run)s."),
