@@ -19,7 +19,7 @@ from typing import Any
 
 @contextmanager
 def models_on_sqlite() -> Iterator[tuple[Any, Path]]:
-    """Set Django up on a temporary SQLite database; yields torch and a folder. Exits where models cannot run."""
+    """Set up Django on a temporary database; yields torch and a folder. Exits where models cannot run."""
     with tempfile.TemporaryDirectory(prefix="visage-bench-") as folder:
         os.environ |= {"VAR_DIR": folder, "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
         os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
