@@ -189,7 +189,7 @@ def test_a_worker_that_fell_ill_needs_attention_for_an_hour_and_says_why(client,
         error="CUDA <error>",
     )
     page = client.get("/health/").text
-    assert "The worker gpu node3 8 ended at" in page
+    assert "A worker on node3 ended at" in page
     assert "CUDA &lt;error&gt;" in page
     assert (health().well, health().silent) == (False, ())
     Worker.objects.filter(pk=ill.pk).update(ill_at=now - timedelta(hours=2), seen_at=now - timedelta(hours=2))
