@@ -204,9 +204,8 @@ def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
     found.refresh_from_db()
     if found.state == RunState.RUNNING:
         tasks.enqueue(found)
-    if action == "resume" and (warning := queries.resumed_message(found)):
-        messages.warning(request, warning)
-    else:
+    # The page itself says why the run had paused.
+    if action != "resume" or not queries.resumed_message(found):
         messages.success(request, str(MESSAGES[action]) if changed else gettext("Nothing to change."))
     return redirect("run", pk=pk)
 
