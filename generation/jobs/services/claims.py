@@ -17,8 +17,8 @@ def _pause(attempt: int) -> timedelta:
     return timedelta(seconds=settings.JOB_RETRY_SECONDS * 2 ** (attempt - 1))
 
 
-FEW_FAILURES = 10
-"""A run pauses when at least so many jobs fail, and more than were done."""
+ENOUGH_FAILURES = 10
+"""A run pauses when at least so many jobs fail, or all of a smaller run, and more than were done."""
 JOBS = Leases(Job, pause=_pause, related=("image__provenance",))
 
 
@@ -77,9 +77,12 @@ def mostly_fails(run_id: int) -> str:
     jobs = Job.objects.filter(run_id=run_id)
     failing = ~Q(error="") & (Q(state=JobState.FAILED) | Q(state=JobState.PENDING, attempts__gt=0))
     counts = jobs.aggregate(
-        failing=Count("pk", filter=failing), done=Count("pk", filter=Q(state=JobState.DONE))
+        all=Count("pk"),
+        failing=Count("pk", filter=failing),
+        done=Count("pk", filter=Q(state=JobState.DONE)),
     )
-    if counts["failing"] < FEW_FAILURES or counts["failing"] <= counts["done"]:
+    enough = max(1, min(ENOUGH_FAILURES, counts["all"]))
+    if counts["failing"] < enough or counts["failing"] <= counts["done"]:
         return ""
     example = jobs.filter(failing).order_by("pk").values_list("error", flat=True).first()
     tried = counts["failing"] + counts["done"]

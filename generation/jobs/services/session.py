@@ -166,6 +166,7 @@ class Session:
 
     def _write(self, batch: Batch, stored: Outcome) -> None:
         claim = batch.claim
+        model_failed = bool(stored.failed)
         if stored.made:
             try:
                 self._made += with_retries(lambda: self._handler.complete(claim, stored.made))
@@ -180,7 +181,8 @@ class Session:
         if stored.failed:
             with_retries(lambda: claim.fail(stored.failed))
             self._failed += len(stored.failed)
-            if self._failed > self._made:
+            # One picture that cannot be stored fails its whole batch; then each is tried alone.
+            if model_failed and self._failed > self._made:
                 with_retries(lambda: claims.pause_if_most_fail(self._run.pk))
         if stored.unread:
             later = timezone.now() + timedelta(seconds=_STORAGE_SECONDS)

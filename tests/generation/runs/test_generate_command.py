@@ -187,19 +187,28 @@ class TestGenerate:
         told = command("generate", "set:same", "--groups", "Indian", *FAKE, "--preview")
         assert "Image set   same" in told
 
-    def test_failed_jobs_end_in_an_error_with_the_cure(self, monkeypatch):
+    @pytest.mark.parametrize(
+        ("poisoned", "told", "cure"),
+        [(1, "made 5 of 6; 1 failed", "retry"), (6, "Most jobs fail: 6 of 6 so far", "resume")],
+    )
+    def test_failed_jobs_end_in_an_error_with_the_cure(self, monkeypatch, poisoned, told, cure):
+        from generation.backends import image_fake
+
         factories.group("Indian")
+        draw, seen = image_fake.FakeTextToImage.generate, set()
 
         def broken(drawings, wanted):
-            raise RuntimeError("a poisoned model")
-
-        from generation.backends import image_fake
+            if len(seen) < poisoned:
+                seen.update([one.seed for one in wanted][: poisoned - len(seen)])
+            if any(one.seed in seen for one in wanted):
+                raise RuntimeError("a poisoned model")
+            return draw(drawings, wanted)
 
         monkeypatch.setattr(image_fake.FakeTextToImage, "generate", broken)
         why = refused("generate", "trial", "--groups", "Indian", *FAKE)
-        assert "6 failed" in why
+        assert told in why
         assert "a poisoned model" in why
-        assert f"manage.py runs retry {Run.objects.get().pk}" in why
+        assert f"manage.py runs {cure} {Run.objects.get().pk}" in why
 
     def test_a_missing_model_pauses_with_the_cure(self, monkeypatch):
         from generation.backends.base import BackendError
