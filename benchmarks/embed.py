@@ -8,7 +8,7 @@ threads that read files, one array of the chunk's 8-bit pixels; then the device 
 GPU the processor is the device, so that part is measured too, separately. The pixels of both ways are
 compared: embeddings must not change.
 
-The files are PNGs of 512x512 pixels as workers write them, and the same images as JPEG. A preview is the
+The files are PNG files of 512x512 pixels as workers write them, and the same images as JPEG. A preview is the
 JPEG in the figure of an annotated image. Times are this process's processor time with one thread of torch,
 and the ways take turns, so other work on the machine counts little. Threads and processes are compared by
 the clock, each in its best round. Writes `embed-DEVICE.json` to benchmarks/results/.
@@ -42,7 +42,7 @@ SIDE = 224
 
 
 def pictures(folder: Path, number: int) -> list[Path]:
-    """PNGs of 512x512 pixels that compress like photographs, each with a JPEG of the same name beside it."""
+    """PNG files of 512x512 that compress like photographs, each with a JPEG of the same name beside it."""
     from generation.jobs import png
 
     dice, paths = np.random.default_rng(0), []

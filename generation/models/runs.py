@@ -89,7 +89,7 @@ class BatchSize(models.Model):
     """The batch of a run that fits into one kind of device; there is no row until a worker ran out of
     memory."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="batch_sizes")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="batch_sizes", db_index=False)
     device = models.CharField(max_length=120)
     size = models.PositiveIntegerField()
 

@@ -25,7 +25,7 @@ class Worker(models.Model):
     device = models.CharField(max_length=80, blank=True)
     memory_used = models.PositiveBigIntegerField(null=True)
     memory_total = models.PositiveBigIntegerField(null=True)
-    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, related_name="workers")
+    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, related_name="workers", db_index=False)
     loading_since = models.DateTimeField(null=True)
     ill_at = models.DateTimeField(null=True)
     error = models.TextField(blank=True, db_default="", default="")
