@@ -63,6 +63,9 @@ class Session:
         with self._heartbeat:
             try:
                 self._claim_ahead()
+                if not self._waiting and self._leave_own:
+                    # What is left may be for other workers: do not ask for it in a busy loop.
+                    time.sleep(_POLL_SECONDS)
                 while self._waiting:
                     self._finish(self._waiting[0])
                     self._claim_ahead()
