@@ -27,13 +27,8 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        # The column stays in the database, always empty from now on: the version that still runs reads it.
-        migrations.SeparateDatabaseAndState(
-            state_operations=[
-                migrations.RemoveConstraint(model_name='run', name='run_batch_size_from_one'),
-                migrations.RemoveField(model_name='run', name='batch_size'),
-            ],
-        ),
+        migrations.RemoveConstraint(model_name='run', name='run_batch_size_from_one'),
+        migrations.RemoveField(model_name='run', name='batch_size'),
         migrations.AddField(
             model_name='run',
             name='failures_accepted',

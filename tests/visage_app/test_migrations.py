@@ -20,6 +20,7 @@ KNOWN = {
     "0009_open_slots_in_queue": "before the first server",
     "0002_workers": "before the first server",
     "0002_parameters_and_parts": "before the first server",
+    "0004_workers_and_batches": "a column of runs goes: their workers and pages wait for the new version",
     "0004_score_run_claims": "a longer varchar changes no row, and the other columns may be empty",
 }
 
