@@ -11,7 +11,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from annotation import policies
-from annotation.core.leases import JobState
+from annotation.core.leases import OPEN
 from annotation.models import ExportJob, Judgement, Study
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ListedExport:
 
     @property
     def waiting(self) -> bool:
-        return self.job.state in (JobState.PENDING, JobState.CLAIMED)
+        return self.job.state in OPEN
 
     @property
     def can_retry(self) -> bool:

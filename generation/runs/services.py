@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.core.leases import JobState
+from annotation.core.leases import OPEN, JobState
 from annotation.models import Attribute, AuditEvent, ImageSet, Study
 from annotation.studies.services import studies
 from generation import backends
@@ -33,7 +33,6 @@ from generation.runs.errors import RunRefused
 logger = logging.getLogger(__name__)
 
 _JOBS_PER_TRANSACTION = 2000
-_OPEN = (JobState.PENDING, JobState.CLAIMED)
 _NEVER_MADE = Q(group=None) | Q(image=None)
 """All jobs but those that generate a lost file again (image_sets/services.py)."""
 _TRANSITIONS = {
@@ -91,7 +90,7 @@ def start(*, run: Run, by: User | None) -> bool:
     with transaction.atomic():
         Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         # Without open jobs (another run of the set has them all) no worker would ever end the run.
-        to = RunState.RUNNING if run.jobs.filter(state__in=_OPEN).exists() else RunState.DONE
+        to = RunState.RUNNING if run.jobs.filter(state__in=OPEN).exists() else RunState.DONE
         return _transition("start", run, to, by) and to == RunState.RUNNING
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from annotation.core.leases import JobState
+from annotation.core.leases import OPEN, JobState
 from annotation.models import Study
 from metrics.models import ScoreRun, Variant
 from metrics.score_runs import queries
@@ -84,7 +84,7 @@ def of_runs(
     """The state of a page for which `runs` were requested."""
     return Freshness(
         refused=tuple(refused),
-        waiting=tuple(run for run in runs if run.state in {JobState.PENDING, JobState.CLAIMED}),
+        waiting=tuple(run for run in runs if run.state in OPEN),
         failed=tuple(run for run in runs if run.state == JobState.FAILED),
         stale=stale,
         ready=ready,

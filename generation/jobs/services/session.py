@@ -63,7 +63,7 @@ class Session:
         with self._heartbeat:
             try:
                 self._claim_ahead()
-                if not self._waiting and self._leave_own:
+                if not self._waiting and self._leave_own and not self._must_stop():
                     # What is left may be for other workers: do not ask for it in a busy loop.
                     time.sleep(_POLL_SECONDS)
                 while self._waiting:

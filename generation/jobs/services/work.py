@@ -85,9 +85,12 @@ def work_pending(
 def next_run(run_id: int) -> int:
     """The run to work on when it is the turn of `run_id`: the one whose model is loaded, for a fair time."""
     waiting = runs_needing_work()
-    recipe_of = {run.pk: run.recipe for run in Run.objects.filter(pk__in=waiting)}
+    recipe_of = dict(Run.objects.filter(pk__in=waiting).values_list("pk", "recipe"))
     for other in waiting:
-        seconds = loaded_model.seconds_loaded(recipes.from_json(recipe_of[other]))
+        try:
+            seconds = loaded_model.seconds_loaded(recipes.from_json(recipe_of[other]))
+        except recipes.RecipeRefused:
+            continue  # its own turn pauses it and says why
         if seconds is not None and (seconds < FAIR_SECONDS or run_id not in waiting):
             return other
     return run_id

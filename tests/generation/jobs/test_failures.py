@@ -82,8 +82,7 @@ def test_a_small_card_does_not_slow_a_large_one(model):
     assert model.asked == [16, 4]
 
 
-def test_a_batch_that_was_halved_grows_again_after_many_full_ones_and_later_each_time(model, monkeypatch):
-    monkeypatch.setattr(loaded_model, "GROW_AFTER", 1)
+def test_a_batch_that_was_halved_grows_again_after_many_full_ones_and_later_each_time(model):
     model.batch, model.holds = 8, 4
     run = run_of_pictures(12)
     work.work(run_id=run.pk)

@@ -194,6 +194,15 @@ def test_after_a_fair_time_the_other_run_has_its_turn(model, monkeypatch):
     assert work.next_run(second.pk) == second.pk
 
 
+def test_a_run_whose_recipe_cannot_be_read_holds_up_no_other(model):
+    first, second = run_of_pictures(5), run_of_pictures(5)
+    Run.objects.filter(pk=first.pk).update(recipe={**first.recipe, "version": 99})
+    assert work.next_run(second.pk) == second.pk
+    assert work.next_run(first.pk) == first.pk
+    work.work(run_id=first.pk)
+    assert state(first)[0] == RunState.PAUSED
+
+
 def test_while_a_model_is_loaded_the_workers_row_says_so(monkeypatch, me, model):
     run = run_of_pictures(1)
     seen = []
