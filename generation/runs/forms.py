@@ -19,6 +19,7 @@ from generation.plans.errors import PlanRefused
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries.identity_groups import groups_by_name, groups_of
 from generation.plans.services import Plan
+from generation.recipes.checks import RecipeRefused
 from generation.recipes.recipes import (
     FAKE,
     OFFLOADS,
@@ -27,7 +28,6 @@ from generation.recipes.recipes import (
     EmbeddingRecipe,
     ImageRecipe,
     Recipe,
-    RecipeRefused,
     option_value,
 )
 

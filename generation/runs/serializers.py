@@ -10,7 +10,8 @@ from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
 from generation.plans.prompt_choices import PROMPT_CHOICES
-from generation.recipes.recipes import DTYPES, OFFLOADS, QUANTISATIONS
+from generation.recipes.checks import DTYPES
+from generation.recipes.recipes import OFFLOADS, QUANTISATIONS
 from generation.runs.services import ACTIONS
 
 LARGEST_SEED = 2**63 - 1

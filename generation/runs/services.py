@@ -26,7 +26,14 @@ from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
 from generation.plans.queries.image_sets import check_set
 from generation.plans.services import MissingJobs, Plan, missing_jobs
-from generation.recipes.recipes import FAKE, ImageRecipe, RecipeRefused, as_json, from_json, picture_seed
+from generation.recipes.checks import RecipeRefused
+from generation.recipes.recipes import (
+    FAKE,
+    ImageRecipe,
+    as_json,
+    from_json,
+    sample_seed,
+)
 from generation.runs import errors, queries
 from generation.runs.errors import RunRefused
 
@@ -253,7 +260,7 @@ def _jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
             prompt=prompt.text,
             number=number,
             index=last[each.group_id],
-            seed=picture_seed(seed=plan.recipe.seed, prompt=prompt.text, number=number),
+            seed=sample_seed(seed=plan.recipe.seed, prompt=prompt.text, number=number),
         )
 
 

@@ -25,6 +25,7 @@ from generation.plans.errors import PlanRefused
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.services import Plan
 from generation.recipes import recipes
+from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
 from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
 from generation.runs import queries
@@ -115,7 +116,7 @@ def _settings(run: Run) -> dict[str, Any]:
     """What a run was planned with, as initial form data."""
     try:
         recipe = recipes.from_json(run.recipe)
-    except recipes.RecipeRefused:  # of another version of the program
+    except RecipeRefused:  # of another version of the program
         return {}
     groups = "\n".join(queries.group_names(run))
     return {**_initial_from_recipe(recipe), "image_set": run.image_set.name, "groups": groups}

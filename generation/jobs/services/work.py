@@ -13,6 +13,7 @@ from generation.jobs.services.retries import with_retries
 from generation.jobs.services.session import Session
 from generation.models import Run, RunState
 from generation.recipes import recipes
+from generation.recipes.checks import RecipeRefused
 
 log = logging.getLogger(__name__)
 FAIR_SECONDS = 600.0
@@ -50,7 +51,7 @@ def work(
     except DeviceFailed as error:
         reason = str(error)
         with_retries(lambda: sickness.judge(run, reason, device=True))
-    except (BackendError, recipes.RecipeRefused) as error:
+    except (BackendError, RecipeRefused) as error:
         reason = str(error)
         log.warning("run %s is paused: %s", run_id, reason)
         with_retries(lambda: claims.pause_run(run_id=run_id, error=reason))
@@ -89,7 +90,7 @@ def next_run(run_id: int) -> int:
     for other in waiting:
         try:
             seconds = loaded_model.seconds_loaded(recipes.from_json(recipe_of[other]))
-        except recipes.RecipeRefused:
+        except RecipeRefused:
             continue  # its own turn pauses it and says why
         if seconds is not None and (seconds < FAIR_SECONDS or run_id not in waiting):
             return other
