@@ -12,7 +12,7 @@ many requests it takes at once (jobs/services/stream_session.py).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -208,3 +208,8 @@ class Encoder(Protocol):
 LocalModel = TextToImage | Captioner | Encoder | Answerer | Classifier
 RemoteModel = RemoteAnswerer | RemoteTextToImage
 Model = LocalModel | RemoteModel
+
+
+def is_remote(model: Model) -> TypeGuard[RemoteModel]:
+    """Whether the model is on a server."""
+    return hasattr(model, "in_flight")

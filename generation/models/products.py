@@ -103,6 +103,9 @@ class Answer(models.Model):
     ended = models.CharField(max_length=40, blank=True, help_text="Why it ended: stop, length, filter ...")
     tokens_in = models.PositiveIntegerField(null=True)
     tokens_out = models.PositiveIntegerField(null=True)
+    seconds = models.FloatField(
+        null=True, help_text="Model time: its share of a batch, or until a server answered."
+    )
     probabilities = models.JSONField(null=True, help_text="Label -> probability, of a classification.")
     extra = models.JSONField(
         default=dict, blank=True, help_text="Further fields of an answer that was made elsewhere."

@@ -47,7 +47,7 @@ class Run(models.Model):
     (`recipe_hash`, recipes/recipes.py).
 
     `name`: of a run that asks a model. `image_set`: what it fills or reads; null if it needs no images.
-    `limits` (plans/limits.py) are not part of the recipe: they may change while it runs. `backend` names a
+    `limits` (recipes/limits.py) are not part of the recipe: they may change while it runs. `backend` names a
     module of generation/backends. `failures_accepted`: somebody resumed it although most of its jobs fail, so
     it does not pause for that again.
     """
@@ -116,6 +116,11 @@ class Run(models.Model):
     def title(self) -> str:
         """The name of a run that asks a model, else the title of its image set."""
         return self.name or str(self.image_set)
+
+    @property
+    def about(self) -> str:
+        """The name of a run that asks a model, else the name of its image set."""
+        return self.name or (self.image_set.name if self.image_set else "")
 
     @property
     def model(self) -> str:

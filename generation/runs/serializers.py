@@ -160,7 +160,13 @@ class RunSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField(source="run.pk")
     kind = serializers.ChoiceField(RunKind.choices, source="run.kind")
     state = serializers.ChoiceField(RunState.choices, source="run.state")
-    image_set = serializers.CharField(source="run.image_set.name")
+    name = serializers.CharField(source="run.name", allow_blank=True, help_text="Of a run that asks a model.")
+    image_set = serializers.CharField(
+        source="run.image_set.name",
+        default=None,
+        allow_null=True,
+        help_text="What it fills or reads; null if it needs no images.",
+    )
     backend = serializers.CharField(source="run.backend")
     model = serializers.CharField(source="run.model")
     recipe = serializers.DictField(source="run.recipe", help_text="Everything that determines the results.")
