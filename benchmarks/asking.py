@@ -157,12 +157,12 @@ def main() -> None:
         rate, memory = undisturbed(run_id)
         possible = IN_FLIGHT / given.delay
         print(
-            f"undisturbed: {rate:.0f} answers a second, {rate / possible:.0%} of the possible {possible:.0f}; "
-            f"the worker took {memory / 2**20:.0f} MiB"
+            f"undisturbed: {rate:.0f} answers a second, {rate / possible:.0%} of the possible "
+            f"{possible:.0f}; the worker took {memory / 2**20:.0f} MiB"
         )
         run_id = plan("killed", given.askings)
         kills = with_kills(run_id, given.seconds)
-        counts = {prompt: n for prompt, n in asked(url)["prompts"].items() if prompt.startswith("killed")}
+        counts = {prompt: n for prompt, n in asked(url)["asked"].items() if prompt.startswith("killed")}
         answers = Answer.objects.filter(run_id=run_id).count()
         again = sum(counts.values()) - len(counts)
         print(
