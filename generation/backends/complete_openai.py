@@ -8,7 +8,7 @@ TextOptions.
 from generation.backends import openai_text
 from generation.backends.base import RemoteAnswerer
 from generation.backends.openai_text import TextOptions
-from generation.recipes.recipes import CompletionRecipe
+from generation.recipes.askings import CompletionRecipe
 
 
 def check(recipe: CompletionRecipe) -> TextOptions:

@@ -7,7 +7,7 @@ ImageTextOptions.
 from generation.backends import openai_text
 from generation.backends.base import BackendError, RemoteAnswerer
 from generation.backends.openai_text import ImageTextOptions, TextOptions
-from generation.recipes.recipes import DescriptionRecipe
+from generation.recipes.askings import DescriptionRecipe
 
 
 def check(recipe: DescriptionRecipe) -> TextOptions:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import functools
 import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,7 @@ from generation.recipes.recipes import ImageRecipe
 if TYPE_CHECKING:
     import openai
 
+_PATH = "/images/generations"
 _IN_FLIGHT = 8
 _TIMEOUT = 300.0
 _NOT_SENT = {
@@ -89,18 +89,16 @@ class OpenAITextToImage:
             "size": f"{recipe.width}x{recipe.height}",
         }
         named: dict[str, Any] = {"response_format": "b64_json"} if self._names_format else {}
-        headers = openai_server.key_headers(self._server)
-        create = functools.partial(client.images.with_raw_response.generate, extra_headers=headers)
         try:
-            raw = await create(**fields, **named)
+            answer = await self._connection.post(client, _PATH, {**fields, **named})
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if not named or not is_about(error, "response_format", self._server):
                 raise
-            raw = await create(**fields)
+            answer = await self._connection.post(client, _PATH, fields)
             self._names_format = False
-        return await self._file(openai_server.json_of(raw), client)
+        return self._file(answer)
 
-    async def _file(self, answer: Mapping[str, Any], client: openai.AsyncOpenAI) -> bytes:
+    def _file(self, answer: Mapping[str, Any]) -> bytes:
         entries = answer.get("data")
         entry = entries[0] if isinstance(entries, list) and entries else None
         if not isinstance(entry, Mapping):

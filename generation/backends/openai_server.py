@@ -11,7 +11,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +21,7 @@ from generation.backends.model_servers import DEFAULT, ModelServer
 from generation.backends.openai_errors import ErrorInAnswer, Filtered, Malformed, Trouble, clean, trouble
 
 if TYPE_CHECKING:
+    import httpx2
     import openai
 
 PATIENCE = 300.0
@@ -80,6 +81,18 @@ class Connection:
                 raise failure
             await self._clock.sleep(self._pause(asking, failure))
 
+    async def post(self, client: openai.AsyncOpenAI, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON object with which the server answers `body`. openai's own methods for chat and images
+        check and convert each field, which takes longer than the rest of a request.
+
+        Raises openai's errors, Malformed.
+        """
+        import httpx2  # openai's own client
+
+        headers = _key_headers(self.server)
+        response = await client.post(path, cast_to=httpx2.Response, body=body, options={"headers": headers})
+        return _json_of(response)
+
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None and self._loop is asyncio.get_running_loop():
@@ -97,7 +110,7 @@ class Connection:
             raise Refused(
                 f"{failure.message} (after {asking.tries} tries, between which others were answered)"
             )
-        backoff = min(_LONGEST_PAUSE, 0.5 * 2 ** min(asking.tries, 10))
+        backoff = min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(asking.tries, 10))
         if failure.after is None:
             pause = backoff * self._clock.uniform(0.5, 1.0)
         else:
@@ -116,7 +129,8 @@ class Connection:
 
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            http = openai.DefaultAsyncHttpxClient(**_http_settings(self._timeout))
+            # aiohttp's connections: httpx2's pool searches all of them for each request.
+            http = openai.DefaultAioHttpClient(**_http_settings(self._timeout))
             self._client = openai.AsyncOpenAI(**_client_settings(self.server), http_client=http)
             self._loop = loop
         return self._client
@@ -138,18 +152,16 @@ def _verdict(error: Exception, server: ModelServer, now: float) -> Trouble | Exc
         return type(final)(*final.args)
 
 
-def json_of(raw: Any) -> dict[str, Any]:
-    """The JSON object of a raw response. Raises Malformed."""
+def _json_of(response: httpx2.Response) -> dict[str, Any]:
+    """The JSON object of a response. Raises Malformed."""
     try:
-        found = json.loads(raw.http_response.content)
+        found = json.loads(response.content)
     except ValueError:
         found = None
     if isinstance(found, dict):
         return found
-    kind = raw.http_response.headers.get("content-type", "no type")
-    raise Malformed(
-        f"answered with {kind} that is not the JSON of an answer: {raw.http_response.text[:200]!r}"
-    )
+    kind = response.headers.get("content-type", "no type")
+    raise Malformed(f"answered with {kind} that is not the JSON of an answer: {response.text[:200]!r}")
 
 
 def first_request(server: ModelServer, *, model: str, unlisted: bool = False) -> None:
@@ -158,12 +170,15 @@ def first_request(server: ModelServer, *, model: str, unlisted: bool = False) ->
 
     `unlisted`: the server serves more models than it lists.
     """
+    import httpx2
     import openai
 
     http = openai.DefaultHttpxClient(**_http_settings(_CONNECT_SECONDS * 3))
     with openai.OpenAI(**_client_settings(server), http_client=http) as client:
         try:
-            listed = json_of(client.models.with_raw_response.list(extra_headers=key_headers(server)))
+            listed = _json_of(
+                client.get("/models", cast_to=httpx2.Response, options={"headers": _key_headers(server)})
+            )
             problem = None
         except (openai.OpenAIError, Malformed) as error:
             problem = _first_problem(error, server)
@@ -202,7 +217,7 @@ def about(server: ModelServer, model: str) -> About:
     return About(model, "", server.where, {"openai": metadata.version("openai")})
 
 
-def key_headers(server: ModelServer) -> dict[str, Any]:
+def _key_headers(server: ModelServer) -> dict[str, Any]:
     """More headers of each request: without a key, openai's header of the key is omitted."""
     import openai
 
@@ -223,7 +238,7 @@ def _client_settings(server: ModelServer) -> dict[str, Any]:
         headers = dict.fromkeys([*names, "OpenAI-Organization", "OpenAI-Project"], openai.omit) | headers
     return {
         "base_url": server.url,
-        "api_key": server.key or "none",  # `key_headers` omits the second
+        "api_key": server.key or "none",  # `_key_headers` omits the second
         "default_headers": headers,
         "max_retries": 0,
     }
@@ -242,6 +257,6 @@ def _http_settings(timeout: float) -> dict[str, Any]:
 
 def _limits() -> Any:
     """As many connections as there are askings in flight; the engine limits these."""
-    import httpx2  # openai's own client
+    import httpx2
 
     return httpx2.Limits(max_connections=None, max_keepalive_connections=256)

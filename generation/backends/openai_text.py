@@ -22,7 +22,7 @@ from generation.backends.base import FILTERED, BackendError, Question, Refused, 
 from generation.backends.model_servers import ModelServer
 from generation.backends.openai_errors import ErrorInAnswer, Filtered, is_about
 from generation.backends.openai_server import Clock, Connection
-from generation.recipes.recipes import CompletionRecipe, DescriptionRecipe
+from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 
 if TYPE_CHECKING:
     import openai
@@ -100,6 +100,7 @@ class OpenAIAnswerer:
         self._server = server = model_servers.find(recipe.server)
         self._recipe, self._options = recipe, chosen
         self._connection = Connection(server, timeout=chosen.timeout, clock=clock)
+        self._path = "/chat/completions" if recipe.chat else "/completions"
         self._dialect = _Dialect()
         self.about = openai_server.about(server, recipe.model)
         self.in_flight = chosen.in_flight
@@ -121,14 +122,15 @@ class OpenAIAnswerer:
         dialect = self._dialect
         while True:
             try:
-                raw = await self._request(client, {**asked, **self._settings(dialect, seed)})
+                body = {**asked, **self._settings(dialect, seed), **self._options.body}
+                answer = await self._connection.post(client, self._path, body)
                 break
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 other = dialect.after(error, self._server)
                 if other is None:
                     raise
                 dialect = other
-        reply = _read(openai_server.json_of(raw))
+        reply = _read(answer)
         self._learn(dialect)
         return reply
 
@@ -144,22 +146,13 @@ class OpenAIAnswerer:
             )
         self._dialect = learnt
 
-    async def _request(self, client: openai.AsyncOpenAI, body: dict[str, Any]) -> Any:
-        body |= self._options.body
-        headers = openai_server.key_headers(self._server)
-        if self._recipe.chat:
-            messages = body.pop("messages")
-            return await client.chat.completions.with_raw_response.create(
-                model=self._recipe.model, messages=messages, extra_headers=headers, extra_body=body
-            )
-        prompt = body.pop("prompt")
-        return await client.completions.with_raw_response.create(
-            model=self._recipe.model, prompt=prompt, extra_headers=headers, extra_body=body
-        )
-
     def _settings(self, dialect: _Dialect, seed: int) -> dict[str, Any]:
         recipe = self._recipe
-        settings: dict[str, Any] = {"temperature": recipe.temperature, dialect.tokens: recipe.max_tokens}
+        settings: dict[str, Any] = {
+            "model": recipe.model,
+            "temperature": recipe.temperature,
+            dialect.tokens: recipe.max_tokens,
+        }
         if recipe.top_p != 1:
             settings["top_p"] = recipe.top_p
         if recipe.stop:
