@@ -284,8 +284,8 @@ JOB_RETRY_SECONDS = env_int("JOB_RETRY_SECONDS", 30)
 JOB_SLICE_SECONDS = env_int("JOB_SLICE_SECONDS", 120, least=1)
 # The device for models: cuda, cuda:1, mps, cpu; "" chooses a GPU if there is one.
 MODEL_DEVICE = env.str("MODEL_DEVICE", default="").strip()
-# The servers that models are asked on (docs/asking.md): name -> URL. No setting holds a key: workers read them
-# from the environment (generation/backends/model_servers.py).
+# The servers that models are asked on (docs/asking.md): name -> URL. No setting holds a key: workers read
+# them from the environment (generation/backends/model_servers.py).
 MODEL_SERVERS = _model_servers()
 # By default, webhooks go only to public addresses over https.
 WEBHOOK_ALLOW_HTTP = env_bool("WEBHOOK_ALLOW_HTTP", False)
