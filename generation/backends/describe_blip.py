@@ -23,7 +23,10 @@ _MODEL = "Salesforce/blip-vqa-base"
 
 
 class BlipForQuestions(WritingModel):
-    """Its encoder reads image and question, its decoder writes the answer from the start."""
+    """Its encoder reads image and question, its decoder writes the answer from the start. A question that is
+    padded is answered otherwise, so those of a batch have one length."""
+
+    pads = False
 
     def __init__(self, model: Any, processor: Any, *, max_tokens: int) -> None:
         self._model, self._processor = model, processor

@@ -40,13 +40,15 @@ class Prompt:
 
 
 class WritingModel:
-    """A language model or vision-language model on its `device`. `prefix`: how many tokens its decoder has
-    before the first that it writes; `longest`: prompt and answer together, None if there is no limit."""
+    """A language model or vision-language model on its `device`. `ends`: the tokens that end an answer.
+    `longest`: prompt and answer together, None if there is no limit. `pads`: it can read prompts of several
+    lengths at once."""
 
     device: torch.device
     tokenizer: Any
     ends: list[int]
     longest: int | None = None
+    pads = True
 
     def read(self, question: Question) -> Prompt:
         """Raises Refused."""
@@ -77,9 +79,10 @@ class WritingAnswerer(FullBatches):
     def answer(self, questions: Sequence[Question]) -> list[Reply]:
         """As Answerer. Raises Refused for a question that is longer than the model can read."""
         prompts = [self._read(question) for question in questions]
+        shapes = [one.shape for one in prompts]
         replies: dict[int, Reply] = {}
         with self.halved_when_full(), torch_support.import_library("torch").inference_mode():
-            for indexes, real in batches_by_shape([one.shape for one in prompts], self):
+            for indexes, real in batches_by_shape(shapes, self, pads=self._model.pads):
                 written = self._write([prompts[index] for index in indexes])
                 replies.update(zip(indexes[:real], written[:real], strict=True))
         return [replies[index] for index in range(len(questions))]
@@ -130,16 +133,15 @@ class WritingAnswerer(FullBatches):
 
 
 def batches_by_shape(
-    shapes: Sequence[tuple[int, ...]], model: FullBatches
+    shapes: Sequence[tuple[int, ...]], model: FullBatches, *, pads: bool = True
 ) -> Iterator[tuple[list[int], int]]:
-    """Indexes of `shapes` in batches, each with its number of real items, as `padded_batches`: of one shape
-    and size if the model's batches are full, else of similar shapes."""
+    """Indexes of `shapes` in batches, each with its number of real items, as `padded_batches`: of one size
+    if the model's batches are full, and of one shape, unless they need not be full and the model `pads`."""
     order = sorted(range(len(shapes)), key=lambda index: shapes[index])
-    if not model.full:
-        yield from padded_batches(order, model.batch_for(len(order)))
-        return
-    for _, same in itertools.groupby(order, key=lambda index: shapes[index]):
-        yield from padded_batches(list(same), model.batch)
+    mixed = pads and not model.full
+    for _, group in itertools.groupby(order, key=lambda index: () if mixed else shapes[index]):
+        indexes = list(group)
+        yield from padded_batches(indexes, model.batch_for(len(indexes)))
 
 
 class _StopTexts:

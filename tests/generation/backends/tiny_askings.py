@@ -15,7 +15,9 @@ CHAT = (
     "{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}</s>{% endfor %}"
     "{% if add_generation_prompt %}<assistant>{% endif %}"
 )
-NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('No system here') }}{% endif %}" + CHAT
+NO_SYSTEM = (
+    "{% if messages[0]['role'] == 'system' %}{{ raise_exception('No system here') }}{% endif %}" + CHAT
+)
 _HIDDEN = 32
 _TEXT = {
     "hidden_size": _HIDDEN,
