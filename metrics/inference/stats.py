@@ -79,8 +79,9 @@ def tally(groups: ArrayLike, probabilities: ArrayLike, entailed: ArrayLike) -> T
     return Tally(
         pairs=np.bincount(group_of, minlength=number),
         entailed=np.bincount(group_of[chosen], minlength=number),
-        entailed_sum=np.bincount(group_of[chosen], weights=values[chosen], minlength=number),
-        sum=np.bincount(group_of, weights=values, minlength=number),
+        # without a row, bincount gives integers
+        entailed_sum=np.bincount(group_of[chosen], weights=values[chosen], minlength=number) * 1.0,
+        sum=np.bincount(group_of, weights=values, minlength=number) * 1.0,
     )
 
 
