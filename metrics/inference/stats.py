@@ -79,9 +79,8 @@ def tally(groups: ArrayLike, probabilities: ArrayLike, entailed: ArrayLike) -> T
     return Tally(
         pairs=np.bincount(group_of, minlength=number),
         entailed=np.bincount(group_of[chosen], minlength=number),
-        # without a row, bincount gives integers
-        entailed_sum=np.bincount(group_of[chosen], weights=values[chosen], minlength=number) * 1.0,
-        sum=np.bincount(group_of, weights=values, minlength=number) * 1.0,
+        entailed_sum=_sums(group_of[chosen], values[chosen], number),
+        sum=_sums(group_of, values, number),
     )
 
 
@@ -120,6 +119,10 @@ def entailment(counted: Tally, *, resamples: int, rng: np.random.Generator) -> E
         mean_of_entailed=of_entailed,
         mean_of_all=of_all,
     )
+
+
+def _sums(group_of: Ints, values: Floats, number: int) -> Floats:
+    return np.bincount(group_of, weights=values, minlength=number).astype(np.float64)
 
 
 def _ratios(counted: Tally, weights: Floats) -> Floats:
