@@ -109,9 +109,7 @@ def inference(request: LoggedIn, pk: int) -> HttpResponse:
     }
     if figure is not None:
         query = f"?{urlencode({'show': shown})}"
-        context |= figure_context(
-            figure, lambda fmt: reverse("inference_figure", args=[run.pk, fmt]) + query
-        )
+        context |= figure_context(figure, lambda fmt: reverse("inference_figure", args=[run.pk, fmt]) + query)
     return render(request, "metrics/inference/inference.html", context)
 
 
@@ -152,7 +150,9 @@ def new_inference(request: LoggedIn) -> HttpResponse:
                 "preview": preview,
                 "recipe": recipe_rows(recipes.as_json(preview.plan.recipe)),
                 "time": duration(preview.estimate.seconds),
-                "drawn": [(preview.plan.recipe.design["sources"][each.place], each) for each in drawn[:DRAWN_SHOWN]],
+                "drawn": [
+                    (preview.plan.recipe.design["sources"][each.place], each) for each in drawn[:DRAWN_SHOWN]
+                ],
                 "drawn_left_out": max(0, len(drawn) - DRAWN_SHOWN),
             }
     else:

@@ -1,0 +1,50 @@
+"""Files of answers, and runs that are made of them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+
+from generation.models import Run
+from metrics.inference.answers_csv import COLUMNS
+from metrics.inference.services.importing import import_inference
+from tests import factories
+
+VERBS, OBJECTS = ("bought", "sold", "lost"), ("a car", "a lamp")
+REGIONS = {
+    "Mexican": "Latin America",
+    "Peruvian": "Latin America",
+    "Indian": "South Asia",
+    "Nepali": "South Asia",
+}
+ATTRIBUTES = {"Mexican": "lazy", "Peruvian": "poor", "Indian": "vegetarian", "Nepali": "kind"}
+
+
+def groups() -> None:
+    for name, region in REGIONS.items():
+        factories.group(name, region=region)
+
+
+def rows(seed: int = 0, *, sources=("seegull-v2", "random")) -> list[tuple[object, ...]]:
+    """A row for each source, group, verb and object, with random probabilities of four digits."""
+    draws = random.Random(seed)
+    found = []
+    for source, (group, attribute), verb, thing in itertools.product(
+        sources, ATTRIBUTES.items(), VERBS, OBJECTS
+    ):
+        cuts = sorted(draws.randint(0, 10_000) for _ in range(2))
+        parts = (cuts[0], cuts[1] - cuts[0], 10_000 - cuts[1])
+        found.append((source, group, attribute, verb, thing, *(part / 10_000 for part in parts)))
+    return found
+
+
+def write(path: Path, content) -> Path:
+    lines = [",".join(COLUMNS), *(",".join(map(str, row)) for row in content)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def imported(folder: Path, content=None, *, name: str = "elsewhere") -> Run:
+    path = write(folder / f"{name}.csv", rows() if content is None else content)
+    return import_inference(path=path, name=name, model="roberta-large-mnli").run
