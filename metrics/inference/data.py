@@ -95,7 +95,7 @@ def label_names(run: Run) -> LabelNames | None:
     return None if first is None else recognise(first)
 
 
-def answered_pairs(run: Run, labels: LabelNames) -> QuerySet[Answer]:
+def answered_pairs(run: Run, labels: LabelNames) -> QuerySet[Any]:
     """The answers of a run, each with its `place` among the run's sources, and `p`, its probability of
     entailment."""
     dot = StrIndex("job__key", Value("."))

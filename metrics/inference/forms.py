@@ -9,7 +9,8 @@ from annotation.models import Pool, Source
 from generation import backends
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
-from generation.recipes.recipes import ClassificationRecipe, RecipeRefused
+from generation.recipes.askings import ClassificationRecipe
+from generation.recipes.checks import RecipeRefused
 from metrics.inference.drawing import RANDOM
 from metrics.inference.sentences import OBJECTS, VERBS
 from metrics.inference.services.planning import THRESHOLD, Choice, plan_inference

@@ -1,4 +1,4 @@
-"""%E and M(E) of a run by source and region, and the pairs that are entailed most (PROTOCOL §15). Read-only."""
+"""%E and M(E) of a run by source and region, and the pairs that are entailed most (PROTOCOL §15). Reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -79,7 +79,7 @@ def inference_list(request: LoggedIn) -> HttpResponse:
 @catalogue_readers_only
 @require_safe
 def inference(request: LoggedIn, pk: int) -> HttpResponse:
-    """`?show=mean_of_all` draws another number; `?source=seegull-v2&region=Europe` narrows the lists below."""
+    """`?show=mean_of_all` draws another number; `?source=seegull-v2&region=Europe` narrows the lists."""
     run = _run(pk)
     context: dict[str, Any] = {
         "run": run,
@@ -144,15 +144,13 @@ def new_inference(request: LoggedIn) -> HttpResponse:
                     return redirect("inference", pk=started.pk)
                 preview = None
             context["changed"] = True
-        if preview is not None:
-            drawn = _drawn(preview.plan)
+        if plan is not None and preview is not None:
+            drawn = _drawn(plan)
             context |= {
                 "preview": preview,
                 "recipe": recipe_rows(recipes.as_json(preview.plan.recipe)),
                 "time": duration(preview.estimate.seconds),
-                "drawn": [
-                    (preview.plan.recipe.design["sources"][each.place], each) for each in drawn[:DRAWN_SHOWN]
-                ],
+                "drawn": [(each.source, each) for each in drawn[:DRAWN_SHOWN]],
                 "drawn_left_out": max(0, len(drawn) - DRAWN_SHOWN),
             }
     else:

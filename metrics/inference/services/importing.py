@@ -19,7 +19,8 @@ from annotation.models import Association, AuditEvent, Axis, IdentityGroup
 from generation.models import IMPORTED, Answer, Job, Run, RunState
 from generation.plans.errors import PlanRefused
 from generation.plans.queries.runs import check_run_name, check_same_recipe
-from generation.recipes.recipes import ClassificationRecipe, as_json, digest
+from generation.recipes.askings import ClassificationRecipe
+from generation.recipes.recipes import as_json, digest
 from metrics.inference.answers_csv import MOST_ERRORS, AnswerTable, PairRow, RowsRefused, read_answers
 from metrics.inference.data import PURPOSE
 from metrics.inference.labels import LABELS

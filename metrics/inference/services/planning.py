@@ -12,10 +12,11 @@ from generation.plans.askings import Asking
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
 from generation.plans.services import plan_askings
-from generation.recipes.recipes import ClassificationRecipe, digest
+from generation.recipes.askings import ClassificationRecipe
+from generation.recipes.recipes import digest
 from metrics.inference.data import PURPOSE, GroupRef, SourceAssociations, read_associations
 from metrics.inference.drawing import RANDOM, GroupName, draw_random, draw_stereotypes
-from metrics.inference.labels import LabelsRefused, recognise
+from metrics.inference.labels import ENTAILMENT, LabelsRefused, recognise
 from metrics.inference.sentences import OBJECTS, VERBS, WordsRefused, check_words, sentence_pairs
 
 THRESHOLD = 2
@@ -39,9 +40,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class DrawnPair:
-    """The attribute that stands for a group in one of the run's sources, `place` of them."""
+    """The attribute that stands for a group in `source`, which has the place `place` in the run."""
 
     place: int
+    source: str
     group: GroupRef
     attribute_id: int
     attribute: str
@@ -94,6 +96,8 @@ def plan_inference(*, recipe: ClassificationRecipe, choice: Choice, name: str = 
         "seed": choice.seed,
         "verbs": list(verbs),
         "objects": list(objects),
+        # A worker refuses a model without it before it asks anything.
+        "needs_labels": [ENTAILMENT],
         # A group has one attribute in a run: what is drawn from other associations is another run.
         "drawn": _digest(drawn),
     }
@@ -126,8 +130,8 @@ def _draw(choice: Choice, found: SourceAssociations) -> tuple[list[DrawnPair], t
     if not found.stereotypes:
         raise PlanRefused(
             _(
-                "No association of '%(source)s' has %(threshold)d %(pool)s votes. Lower the threshold; 0 takes "
-                "every association, also those without votes."
+                "No association of '%(source)s' has %(threshold)d %(pool)s votes. Lower the threshold; 0 "
+                "takes every association, also those without votes."
             )
             % {
                 "source": choice.source.name,
@@ -149,7 +153,9 @@ def _draw(choice: Choice, found: SourceAssociations) -> tuple[list[DrawnPair], t
                 % {"number": without}
             )
     drawn = [
-        DrawnPair(place, found.groups[group], found.attributes[text], text)
+        DrawnPair(
+            place, (choice.source.name, RANDOM)[place], found.groups[group], found.attributes[text], text
+        )
         for place, lot in enumerate(lots)
         for group, text in sorted(lot.items())
     ]

@@ -11,7 +11,8 @@ from generation.management.commands._execution import add_run_options, carry_out
 from generation.management.commands._targets import add_precision_options, list_backends_in_help, recipe_of
 from generation.models import Run
 from generation.plans.errors import PlanRefused
-from generation.recipes.recipes import FAKE, ClassificationRecipe, option_value
+from generation.recipes.askings import ClassificationRecipe
+from generation.recipes.recipes import FAKE, option_value
 from metrics.core.suggestions import did_you_mean
 from metrics.inference.data import find_run, inference_runs
 from metrics.inference.drawing import RANDOM

@@ -10,14 +10,14 @@ from django.core.management import CommandError, call_command
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
-from generation.recipes.recipes import ClassificationRecipe
+from generation.recipes.askings import ClassificationRecipe
 from generation.runs import services as runs
 from metrics.inference import queries
 from metrics.inference.drawing import RANDOM
 from metrics.inference.services.planning import Choice, plan_inference
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("model")]
 RECIPE = ClassificationRecipe(backend="fake", model="fake")
 
 
@@ -149,6 +149,16 @@ def test_the_command_asks_the_model_and_says_where_the_results_are(source):
     ]
     asked(*words)
     assert (Run.objects.count(), Job.objects.count()) == (1, 12)
+
+
+def test_a_model_without_entailment_is_asked_nothing(source, model):
+    model.labels = ("NEGATIVE", "NEUTRAL", "POSITIVE")
+    with pytest.raises(
+        CommandError, match=r"labels NEGATIVE, NEUTRAL, POSITIVE, and this run needs entailment"
+    ):
+        asked()
+    run = Run.objects.get()
+    assert (run.state, run.answers.count()) == (RunState.PAUSED, 0)
 
 
 def test_a_preview_writes_nothing(source):
