@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from django.core.management import CommandError, call_command
 
 from annotation.imports.readers.oddities import FileRefused
 from annotation.models import Attribute, AuditEvent, IdentityGroup
@@ -139,3 +142,15 @@ def test_an_import_that_somebody_else_makes_stores_nothing_twice(tmp_path, monke
     monkeypatch.setattr("django.db.models.query.QuerySet.count", lambda rows: 0)
     with pytest.raises(PlanRefused, match="right now"):
         import_inference(path=path, name="a", model="m")
+
+
+def test_the_command_says_what_it_did_and_lists_what_is_wrong(tmp_path):
+    path = answered.write(tmp_path / "a.csv", answered.rows())
+    arguments = ("import_answers", str(path), "--kind", "inference", "--name", "a", "--model", "m")
+    out = io.StringIO()
+    call_command(*arguments, stdout=out)
+    assert out.getvalue() == f"Run {Run.objects.get().pk}, 'a': {len(answered.rows())} answers added.\n"
+    answered.write(tmp_path / "a.csv", [(*answered.rows()[0][:5], 2, 0, 0)])
+    with pytest.raises(CommandError, match="row 2: column 'entailment': '2' is no probability"):
+        call_command(*arguments)
+    assert Run.objects.count() == 1
