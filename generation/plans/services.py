@@ -28,6 +28,7 @@ from generation.plans.queries.image_sets import (
     check_set,
     default_name,
     image_set_shown_by,
+    images_with_files,
     purpose_of,
     study_without_images,
 )
@@ -138,19 +139,8 @@ def plan_captions_or_embeddings(
 ) -> Plan:
     """Plan captions or embeddings of all images of the set that have a file here. Raises PlanRefused."""
     _check_backend(recipe)
-    images = Image.objects.filter(image_set=image_set).order_by("pk")
-    with_file = tuple(images.exclude(file="").values_list("pk", flat=True))
-    absent = images.filter(file="").count()
-    if not with_file:
-        raise PlanRefused(
-            f"The image set '{image_set.name}' "
-            + (
-                f"has no file here, only {absent} references to images stored elsewhere. Import the files "
-                "first."
-                if absent
-                else "holds no image yet. Generate or import images first."
-            )
-        )
+    with_file = images_with_files(image_set)
+    absent = Image.objects.filter(image_set=image_set, file="").count()
     note = ngettext(
         "%(number)d image has no file in this installation and is left out.",
         "%(number)d images have no file in this installation and are left out.",

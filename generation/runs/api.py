@@ -25,16 +25,15 @@ from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
 from generation.runs import queries
 from generation.runs import services as runs
+from generation.runs.bodies import BODIES, as_form_data
 from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS
 from generation.runs.serializers import (
-    BODIES,
     OneRunSerializer,
     PlannedSerializer,
     PlanQuery,
     RunSerializer,
     RunsQuery,
-    as_form_data,
 )
 
 operation = partial(extend_schema, tags=["runs"])

@@ -19,6 +19,7 @@ _WINDOW = timedelta(minutes=2)
 _MOST_ERRORS = 5
 _RESUMED = _("Run %(run)s is running again. It had paused because: %(error)s")
 _MAY_PAUSE = _("If that still holds, it will pause again.")
+_MOST_PROMPTS = 10_000
 FAILED_SHOWN = 50
 LATEST_SHOWN = 12
 
@@ -97,6 +98,13 @@ def group_names(run: Run) -> list[str]:
     """The identity groups of a run of images, in the order in which they were planned."""
     groups = run.jobs.filter(group__isnull=False).order_by().values("group__name").annotate(first=Min("pk"))
     return list(groups.order_by("first").values_list("group__name", flat=True))
+
+
+def prompts(run: Run) -> list[dict[str, str]]:
+    """What a run asks, as people may write it (plans/askings.py), once for all images and samples."""
+    asked = run.jobs.exclude(key="").filter(number=1).order_by().values("prompt", "text_pair")
+    rows = asked.annotate(first=Min("pk")).order_by("first").values("prompt", "text_pair")
+    return [{name: str(text) for name, text in row.items() if text} for row in rows[:_MOST_PROMPTS]]
 
 
 def resumed_message(run: Run) -> str:

@@ -1,20 +1,13 @@
-"""Request bodies for planning runs, one per kind, and the API's responses about runs and plans."""
+"""The API's responses about runs and plans."""
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
 
 from annotation.api.pages import list_query
-from annotation.api.resource import Body, Query
+from annotation.api.resource import Query
 from generation.models import RunKind, RunState
-from generation.plans.prompt_choices import PROMPT_CHOICES
-from generation.recipes.checks import DTYPES
-from generation.recipes.recipes import OFFLOADS, QUANTISATIONS
 from generation.runs.services import ACTIONS
-
-LARGEST_SEED = 2**63 - 1
 
 RunsQuery = list_query(
     "Runs",
@@ -37,115 +30,6 @@ class PlanQuery(Query):
         default="false",
         help_text="true: only preview the plan; write nothing.",
     )
-
-
-def _text(most: int, help_text: str = "", **options: Any) -> serializers.CharField:
-    return serializers.CharField(
-        required=False, allow_blank=True, max_length=most, help_text=help_text or None, **options
-    )
-
-
-def _number(least: int, most: int, help_text: str) -> serializers.IntegerField:
-    return serializers.IntegerField(required=False, min_value=least, max_value=most, help_text=help_text)
-
-
-class RunBody(Body):
-    """Missing fields have the defaults of the page's form."""
-
-    backend = serializers.CharField(required=False, max_length=40, help_text="Name of the backend.")
-    dtype = serializers.ChoiceField(
-        DTYPES,
-        required=False,
-        help_text="Default: auto, which is half precision on a GPU, float32 on a CPU.",
-    )
-    repeatable = serializers.BooleanField(
-        required=False,
-        help_text="On a GPU: slower settings, with which the same GPU and versions give the same bytes "
-        "again. Default: false.",
-    )
-    model = _text(200, "A hub id, or a folder on the workers.")
-
-
-class ImagesRunBody(RunBody):
-    """Images of identity groups."""
-
-    kind = serializers.ChoiceField(["images"])
-    study = serializers.SlugField(
-        required=False,
-        max_length=80,
-        help_text="A study that the account leads, for its groups and stereotypes.",
-    )
-    groups = serializers.ListField(
-        child=serializers.CharField(max_length=120),
-        required=False,
-        max_length=2000,
-        help_text="Names of identity groups. Default: all groups of the study.",
-    )
-    prompts = serializers.ChoiceField(list(PROMPT_CHOICES), required=False, help_text="Default: detection.")
-    images_per_prompt = _number(1, 1000, "Default: 5 for detection, 15 for the others.")
-    image_set = _text(80, "Default: the study's set, else a name from the model and the prompts.")
-    seed = _number(0, LARGEST_SEED, "Default: 0.")
-    revision = _text(80)
-    scheduler = _text(80, "A diffusers class. Empty: the model's own.")
-    steps = serializers.IntegerField(required=False, min_value=1, max_value=1000, allow_null=True)
-    guidance = serializers.FloatField(required=False, min_value=0, max_value=100, allow_null=True)
-    width = _number(8, 4096, "pixels, a multiple of 8")
-    height = _number(8, 4096, "pixels, a multiple of 8")
-    compiled = serializers.BooleanField(required=False)
-    safety = serializers.ChoiceField(["record", "block", "off"], required=False)
-    negative_prompt = _text(500)
-    variant = _text(40, "Of the weights' files, for example fp16.")
-    lora = serializers.ListField(
-        child=serializers.CharField(max_length=300),
-        required=False,
-        max_length=10,
-        help_text="SOURCE[:FILE][@SCALE] each; SOURCE: a hub id, or a folder or file on the workers.",
-    )
-    quantisation = serializers.ChoiceField(["", *QUANTISATIONS], required=False)
-    offload = serializers.ChoiceField(
-        ["", *OFFLOADS], required=False, help_text="What waits in the machine's memory, not on the GPU."
-    )
-
-
-class CaptionsRunBody(RunBody):
-    """Captions of the images of a set."""
-
-    kind = serializers.ChoiceField(["captions"])
-    image_set = serializers.SlugField(max_length=80)
-    count = _number(1, 1000, "Captions per image. Default: 50.")
-    seed = _number(0, LARGEST_SEED, "Default: 0.")
-    revision = _text(80)
-    options = serializers.DictField(
-        child=serializers.JSONField(), required=False, help_text="Options of the backend."
-    )
-
-
-class EmbeddingsRunBody(RunBody):
-    """Embeddings of the images of a set."""
-
-    kind = serializers.ChoiceField(["embeddings"])
-    image_set = serializers.SlugField(max_length=80)
-    pretrained = _text(200, "Tag of the weights, or a file on the workers.")
-
-
-BODIES: dict[str, type[RunBody]] = {
-    "images": ImagesRunBody,
-    "captions": CaptionsRunBody,
-    "embeddings": EmbeddingsRunBody,
-}
-
-
-def as_form_data(body: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """A request body as data for the page's form, with the form's defaults for missing fields."""
-    merged = {**defaults, **{name: value for name, value in body.items() if name != "kind"}}
-    for name in ("groups", "lora"):
-        if isinstance(merged.get(name), list):
-            merged[name] = "\n".join(merged[name])
-    if isinstance(merged.get("options"), Mapping):
-        merged["options"] = "\n".join(
-            f"{key}={json.dumps(value)}" for key, value in merged["options"].items()
-        )
-    return {name: value for name, value in merged.items() if value is not None}
 
 
 class JobCountsSerializer(serializers.Serializer[Any]):
@@ -223,6 +107,11 @@ class EstimateSerializer(serializers.Serializer[Any]):
     bytes = serializers.IntegerField(help_text="Files and rows.")
     measured = serializers.BooleanField(help_text="true: from jobs of this installation; false: assumed.")
     basis = serializers.CharField(help_text="What the estimate is based on.")
+    tokens_in = serializers.IntegerField(allow_null=True, help_text="Of the prompts, about; null: not text.")
+    tokens_out = serializers.IntegerField(allow_null=True, help_text="Of the answers, about.")
+    most_tokens_out = serializers.IntegerField(allow_null=True, help_text="If each is as long as it may be.")
+    cost = serializers.FloatField(allow_null=True, help_text="At the prices given; null without them.")
+    most_cost = serializers.FloatField(allow_null=True)
 
 
 class PlannedSerializer(serializers.Serializer[Any]):
@@ -231,7 +120,8 @@ class PlannedSerializer(serializers.Serializer[Any]):
     run = serializers.IntegerField(source="run.pk", allow_null=True)
     state = serializers.ChoiceField(RunState.choices, source="run.state", allow_null=True)
     recipe_hash = serializers.RegexField("^[0-9a-f]{64}$", source="plan.recipe_hash")
-    image_set = serializers.CharField(source="plan.image_set")
+    name = serializers.CharField(source="plan.name", allow_blank=True)
+    image_set = serializers.CharField(source="plan.image_set", allow_blank=True)
     total = serializers.IntegerField(help_text="Jobs of the plan.")
     added = serializers.IntegerField(help_text="How many of these no run has yet.")
     groups = serializers.IntegerField()
@@ -239,7 +129,8 @@ class PlannedSerializer(serializers.Serializer[Any]):
         child=serializers.IntegerField(), help_text="Prompt set: number of images."
     )
     prompts = serializers.ListField(
-        child=serializers.CharField(), help_text="The prompts of the first group, as examples."
+        child=serializers.CharField(),
+        help_text="The prompts of the first group, or the first prompts, as examples.",
     )
     notes = serializers.ListField(child=serializers.CharField(), source="plan.notes")
     estimate = EstimateSerializer()

@@ -170,8 +170,8 @@ def discard(*, run: Run, by: User | None) -> bool:
         results = (run.jobs, run.provenances, run.captions, run.embeddings, run.answers)
         if any(each.exists() for each in results):
             raise RunRefused(errors.HAS_RESULTS % {"run": run.pk})
-        about = {"name": run.name} if image_set is None else {"image_set": image_set.name}
-        _audit("run discarded", run, by, **about)
+        about: dict[str, Any] = {"name": run.name} if image_set is None else {"image_set": image_set.name}
+        _audit("run discarded", run, by, study=None, **about)
         run.delete()
         if image_set is None:
             return True

@@ -19,7 +19,7 @@ from annotation.studies.errors import StudyRefused
 from generation.core.access import image_makers_only
 from generation.core.durations import duration
 from generation.jobs import tasks
-from generation.models import Run, RunState
+from generation.models import ASKINGS, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
@@ -27,11 +27,12 @@ from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.recipes import recipes
 from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
-from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
+from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe, Recipe
 from generation.runs import queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS, RunForm
+from generation.runs.forms.askings import LIMITS
 
 RUNS_PER_PAGE = 30
 MESSAGES: dict[str, Promise] = {
@@ -118,12 +119,13 @@ def _settings(run: Run) -> dict[str, Any]:
         recipe = recipes.from_json(run.recipe)
     except RecipeRefused:  # of another version of the program
         return {}
-    groups = "\n".join(queries.group_names(run))
-    return {
-        **_initial_from_recipe(recipe),
-        "image_set": run.image_set.name if run.image_set else "",
-        "groups": groups,
-    }
+    image_set = {"image_set": run.image_set.name} if run.image_set else {}
+    if run.kind not in ASKINGS:
+        groups = "\n".join(queries.group_names(run))
+        return {**_initial_from_recipe(recipe), **image_set, "groups": groups}
+    prompts = "\n".join(json.dumps(each, ensure_ascii=False) for each in queries.prompts(run))
+    limits = {form_field: run.limits.get(name) for name, form_field in LIMITS.items()}
+    return {**_initial_from_recipe(recipe), **image_set, **limits, "prompts": prompts}
 
 
 def _initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
@@ -133,11 +135,14 @@ def _initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
         by_sets = {frozenset(one[1]): key for key, one in PROMPT_CHOICES.items()}
         data["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
         data["lora"] = "\n".join(recipe.lora)
-    if isinstance(recipe, CaptionRecipe):
+    if not isinstance(recipe, ImageRecipe | EmbeddingRecipe):
         data["options"] = "\n".join(
             f"{key}={value if isinstance(value, str) else json.dumps(value)}"
             for key, value in recipe.options.items()
         )
+    for name in ("stop", "labels"):
+        if name in data:
+            data[name] = "\n".join(data[name])
     return data
 
 

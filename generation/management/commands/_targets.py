@@ -1,7 +1,7 @@
 """Shared by the commands for runs: look up arguments, build recipes, summarise plans."""
 
 from argparse import ArgumentParser, _ArgumentGroup
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from generation.recipes.recipes import (
     FAKE,
     Recipe,
     as_json,
+    option_value,
 )
 
 _LOADING = ("variant", "lora", "quantisation", "offload")
@@ -58,7 +59,7 @@ def cure(run: Run) -> str:
         RunState.PLANNED: f"manage.py runs start {run.pk}",
         RunState.PAUSED: f"manage.py runs resume {run.pk}",
         RunState.DONE: f"manage.py runs retry {run.pk}",
-        RunState.CANCELLED: "manage.py generate, caption or embed, with the same arguments as before",
+        RunState.CANCELLED: "the command that planned it, with the same arguments as before",
     }
     if run.state == RunState.PAUSED and run.error:
         commands[RunState.PAUSED] += f", manage.py runs discard {run.pk}"
@@ -108,6 +109,17 @@ def add_precision_options(model: _ArgumentGroup) -> None:
     )
 
 
+def parse_options(arguments: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE each; values are JSON if they can be parsed, else text."""
+    found: dict[str, Any] = {}
+    for text in arguments:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise CommandError(f"--option '{text}': write KEY=VALUE.")
+        found[key] = option_value(value)
+    return found
+
+
 class _MultilineFormatter(DjangoHelpFormatter):
     """Keeps the line breaks of texts with several lines."""
 
@@ -115,18 +127,24 @@ class _MultilineFormatter(DjangoHelpFormatter):
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
-def list_backends_in_help(parser: ArgumentParser, kind: str) -> None:
-    """List the backends in --help, one per line."""
+def list_backends_in_help(parser: ArgumentParser, *kinds: str) -> None:
+    """List the backends of these kinds of runs in --help, one per line."""
     parser.formatter_class = _MultilineFormatter
-    lines = [f"  {name:<12}{label}" for name, label in backends.names(kind).items()]
-    parser.epilog = "\n".join(["backends:", *lines])
+    lines = []
+    for kind in kinds:
+        lines.append(f"backends of {kind}:" if len(kinds) > 1 else "backends:")
+        lines += [f"  {name:<12}{label}" for name, label in backends.names(kind).items()]
+    parser.epilog = "\n".join(lines)
 
 
 def plan_summary(preview: plans.Preview) -> Iterable[str]:
     """What the plan will make, how many, and the estimate, line by line."""
     plan, recipe = preview.plan, preview.plan.recipe
     noun = RunKind(recipe.kind).label.lower()
-    yield f"Image set   {plan.image_set}"
+    if plan.name:
+        yield f"Run         {plan.name}"
+    if plan.image_set:
+        yield f"Image set   {plan.image_set}"
     stored = as_json(recipe)
     loading = [f"{name} {stored[name]}" for name in _LOADING if stored.get(name)]
     loaded = ", ".join(filter(None, [recipe.backend, recipe.model, *loading]))
@@ -136,10 +154,20 @@ def plan_summary(preview: plans.Preview) -> Iterable[str]:
     if preview.groups:
         yield f"Groups      {preview.groups:,}, e.g. '{preview.prompts[0]}'"
     existing = f"; {preview.existing:,} are already planned or made" if preview.existing else ""
-    yield f"To make     {preview.added:,} of {preview.total:,} images{existing}"
+    if plan.name and preview.prompts:
+        yield f"Prompts     e.g. '{preview.prompts[0][:200]}'"
+    noun_made = "askings" if plan.name else "images"
+    yield f"To make     {preview.added:,} of {preview.total:,} {noun_made}{existing}"
     if preview.added:
         takes = preview.estimate
         yield f"Estimate    {duration(takes.seconds)}, {filesizeformat(takes.bytes)} ({takes.basis})"
+        if takes.tokens_in is not None:
+            yield (
+                f"Tokens      about {takes.tokens_in:,} in prompts and {takes.tokens_out:,} in answers, at "
+                f"most {takes.most_tokens_out:,}"
+            )
+        if takes.cost is not None:
+            yield f"Cost        about {takes.cost:,.2f}, at most {takes.most_cost:,.2f}"
     if plan.attach_to is not None:
         yield (
             f"Study       the draft '{plan.attach_to.name}' will show this set; its pages are created from "

@@ -1,14 +1,18 @@
 """manage.py caption STUDY|SET: captions of a set's images (PROTOCOL §8)."""
 
 from argparse import ArgumentParser
-from collections.abc import Sequence
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from generation.management.commands._execution import add_run_options, carry_out_on_images
-from generation.management.commands._targets import add_precision_options, list_backends_in_help, recipe_of
-from generation.recipes.recipes import CaptionRecipe, option_value
+from generation.management.commands._targets import (
+    add_precision_options,
+    list_backends_in_help,
+    parse_options,
+    recipe_of,
+)
+from generation.recipes.recipes import CaptionRecipe
 
 
 class Command(BaseCommand):
@@ -37,16 +41,5 @@ class Command(BaseCommand):
         add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        values = {**options, "options": _parse_options(options["option"]) or None}
+        values = {**options, "options": parse_options(options["option"]) or None}
         carry_out_on_images(self, recipe_of(CaptionRecipe, values), options)
-
-
-def _parse_options(arguments: Sequence[str]) -> dict[str, Any]:
-    """Values are JSON if they can be parsed, else text."""
-    found: dict[str, Any] = {}
-    for text in arguments:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise CommandError(f"--option '{text}': write KEY=VALUE.")
-        found[key] = option_value(value)
-    return found

@@ -24,6 +24,7 @@ _HELP = {
     "discard": "delete a run that has made nothing, so that another recipe can fill its image set",
 }
 _PLANNED_BY = {RunKind.IMAGES: "generate", RunKind.CAPTIONS: "caption", RunKind.EMBEDDINGS: "embed"}
+"""The others: ask."""
 _WORK_FOLLOWS = ("start", "resume", "retry")
 
 
@@ -60,7 +61,7 @@ class Command(BaseCommand):
             run.refresh_from_db()
             raise CommandError(f"{error}{cure(run) if verb != 'discard' else ''}") from error
         if verb == "discard":
-            again = f"manage.py {_PLANNED_BY[RunKind(run.kind)]}"
+            again = f"manage.py {_PLANNED_BY.get(RunKind(run.kind), 'ask')}"
             self.stdout.write(f"Run {options['run']} is discarded. Plan it with other settings: {again}")
             return
         run.refresh_from_db()

@@ -48,6 +48,24 @@ def image_set_of(study: Study) -> ImageSet:
     return image_set
 
 
+def images_with_files(image_set: ImageSet) -> tuple[int, ...]:
+    """The ids of the set's images that have a file here, in order. Raises PlanRefused if there is none."""
+    images = Image.objects.filter(image_set=image_set).order_by("pk")
+    found = tuple(images.exclude(file="").values_list("pk", flat=True))
+    if not found:
+        absent = images.count()
+        raise PlanRefused(
+            f"The image set '{image_set.name}' "
+            + (
+                f"has no file here, only {absent} references to images stored elsewhere. Import the files "
+                "first."
+                if absent
+                else "holds no image yet. Generate or import images first."
+            )
+        )
+    return found
+
+
 def recipe_of_image_set(image_set: str) -> ImageRecipe | None:
     """The recipe of the set's latest images; None if none were generated here."""
     run = _generating_runs(image_set).order_by("-pk").first()
