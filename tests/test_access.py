@@ -32,7 +32,7 @@ from annotation.models import (
 from generation.models import Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
-from tests.metrics.inference import answered
+from tests.metrics.inference.answered import add_pair, empty_run
 
 pytestmark = pytest.mark.django_db
 
@@ -146,7 +146,9 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(("agreement", "attributes", "attribute", "gallery", "compare"), (LEADS, READ_ONLY)),
     "pull": (LEADS, READ_ONLY),
     # about the catalogue: whoever leads a study reads them, whoever may set one up asks
-    **dict.fromkeys(("inference_runs", "inference", "inference_figure"), (RESEARCH, READ_ONLY)),
+    **dict.fromkeys(
+        ("inference_runs", "inference", "inference_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
+    ),
     "new_inference": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
     # there is no run to try again
@@ -241,8 +243,8 @@ class World:
             recipe=as_json(CaptionRecipe(backend="fake")),
             recipe_hash="0" * 64,
         )
-        self.inference = answered.empty_run("inferred", "votes")
-        answered.add_pair(self.inference, "Mexican", "lazy")
+        self.inference = empty_run("inferred", "votes")
+        add_pair(self.inference, "Mexican", "lazy")
 
     @staticmethod
     def _image(set_name, group, *, into):

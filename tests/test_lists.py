@@ -35,7 +35,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.dashboards.queries.overview import shown_metrics
 from metrics.score_runs import services as score_runs
 from tests import factories
-from tests.metrics.inference import answered
+from tests.metrics.inference.answered import add_pair, empty_run
 from tests.test_access import OWN, World, urls
 
 pytestmark = pytest.mark.django_db
@@ -144,8 +144,8 @@ class Growing(World):
             recipe_hash=f"{number + 1:064}",
         )
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
-        answered.empty_run(f"inferred {number}", "votes")
-        answered.add_pair(self.inference, f"Group {number}", "lazy")
+        empty_run(f"inferred {number}", "votes")
+        add_pair(self.inference, f"Group {number}", "lazy")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
         Invitation.objects.create(study=self.words, code=f"more-{number}")
