@@ -271,16 +271,19 @@ def _no_static_files(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _files_apart_from_the_installation(settings, request, _no_static_files):
+def _files_apart_from_the_installation(request, _no_static_files) -> Iterator[None]:
     """Uploads go to a temporary folder; static files need no `collectstatic`."""
     if "tmp_path" in request.fixturenames:
         folder = request.getfixturevalue("tmp_path")
     else:  # most tests store no file: their folder is made by the first file
         folder = _no_static_files.with_name(f"files-{next(_FOLDERS)}")
-    # where a broker is at hand, tests/processes/test_celery.py uses it; the others are of rows, not of bells
-    for name, value in files_in(folder).items():
-        setattr(settings, name, value)
-    # beside it: tests count what an export leaves in `tmp_path`
-    settings.EXPORTS_UNFINISHED = folder.with_name(f"{folder.name}-unfinished")
-    # whitenoise warns of a folder that is not there
-    settings.STATIC_ROOT = _no_static_files
+    # All at once: every test pays for this, and a setting at a time costs twice as much.
+    with override_settings(
+        # a broker is for tests/processes/test_celery.py; the others are of rows, not of bells
+        **files_in(folder),
+        # beside it: tests count what an export leaves in `tmp_path`
+        EXPORTS_UNFINISHED=folder.with_name(f"{folder.name}-unfinished"),
+        # whitenoise warns of a folder that is not there
+        STATIC_ROOT=_no_static_files,
+    ):
+        yield

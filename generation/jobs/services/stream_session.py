@@ -81,7 +81,7 @@ class StreamSession:
 
     def _fill(self) -> None:
         """Claim ahead, and ask until all places are taken."""
-        if len(self._waiting) < self._places // 2 and not self._away and not self._turn.must_stop():
+        if len(self._waiting) < max(1, self._places // 2) and not self._away and not self._turn.must_stop():
             claim = self._turn.claim(self._places)
             if claim is not None:
                 self._heartbeat.add(claim)

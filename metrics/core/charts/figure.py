@@ -72,35 +72,42 @@ def apply_style(chart: Any, title: str = "", subtitle: Sequence[str] | str = ())
     # altair takes most of a second to import, too long for every command
     import altair as alt
 
-    if title:
-        chart = chart.properties(title=alt.Title(title, subtitle=subtitle))
+    titled = {"title": alt.Title(title, subtitle=subtitle)} if title else {}
+    # in one call each: every call copies the whole chart
     specification: dict[str, Any] = (
-        chart.properties(background="white", padding=14)
-        .configure(font="Liberation Sans, Arial, Helvetica, sans-serif")
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=INK,
-            titleColor=INK_SOFT,
-            grid=False,
-            domainColor=LINE,
-            tickColor=LINE,
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            labelLimit=220,
-            titlePadding=10,
-        )
-        .configure_legend(
-            labelColor=INK,
-            titleColor=INK_SOFT,
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            labelLimit=260,
-            titleLimit=500,
-        )
-        .configure_title(
-            anchor="start", color=INK, subtitleColor=INK_SOFT, fontSize=15, subtitleFontSize=12, offset=14
+        chart.properties(**titled, background="white", padding=14)
+        .configure(
+            font="Liberation Sans, Arial, Helvetica, sans-serif",
+            view=alt.ViewConfig(stroke=None),
+            axis=alt.AxisConfig(
+                labelColor=INK,
+                titleColor=INK_SOFT,
+                grid=False,
+                domainColor=LINE,
+                tickColor=LINE,
+                labelFontSize=12,
+                titleFontSize=12,
+                titleFontWeight="normal",
+                labelLimit=220,
+                titlePadding=10,
+            ),
+            legend=alt.LegendConfig(
+                labelColor=INK,
+                titleColor=INK_SOFT,
+                labelFontSize=12,
+                titleFontSize=12,
+                titleFontWeight="normal",
+                labelLimit=260,
+                titleLimit=500,
+            ),
+            title=alt.TitleConfig(
+                anchor="start",
+                color=INK,
+                subtitleColor=INK_SOFT,
+                fontSize=15,
+                subtitleFontSize=12,
+                offset=14,
+            ),
         )
         .to_dict()
     )

@@ -1,0 +1,218 @@
+"""Runs that ask a server: how many at once, what is stored, what comes of its errors, and the limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from annotation.core.leases import JobState
+from generation import backends
+from generation.backends.base import About, BackendError, Refused, Reply, ServerAway
+from generation.jobs.services import pauses, work
+from generation.models import Answer, RunState
+from generation.plans import services as plans
+from generation.plans.askings import Asking
+from generation.recipes.askings import CompletionRecipe
+from generation.recipes.limits import Limits
+from generation.runs import services as runs
+from tests.generation.jobs.world import counted, state
+
+pytestmark = pytest.mark.django_db
+
+
+class Server:
+    """Answers `answers[prompt]`, raises it, or repeats the prompt; counts what it is asked.
+
+    `together`: so many must wait at once before any is answered.
+    """
+
+    about = About("m", "", "test server", {})
+
+    def __init__(self, *, in_flight: int = 4, together: int = 1) -> None:
+        self.in_flight, self._together = in_flight, together
+        self.answers: dict[str, Reply | Exception] = {}
+        self.asked: Counter[str] = Counter()
+        self.now = self.most = 0
+        self._full = asyncio.Event()
+
+    async def answer(self, question) -> Reply:
+        self.asked[question.prompt] += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        if self.now >= self._together:
+            self._full.set()
+        await self._full.wait()
+        self.now -= 1
+        found = self.answers.get(question.prompt, Reply(question.prompt.upper(), "stop", 3, 2))
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def server(model, monkeypatch):
+    monkeypatch.setattr(pauses, "SERVER_SECONDS", 0)
+    monkeypatch.setattr(backends, "check", lambda recipe: None)
+
+    def use(**options) -> Server:
+        found = Server(**options)
+        monkeypatch.setattr(backends, "load", lambda recipe, device: found)
+        return found
+
+    return use
+
+
+def run_of(*prompts: str, recipe: CompletionRecipe | None = None, limits: Limits | None = None):
+    """A running run that asks these prompts."""
+    plan = plans.plan_askings(
+        recipe=recipe or CompletionRecipe(model="m", max_tokens=10),
+        name="asked",
+        askings=[Asking(prompt, prompt) for prompt in prompts],
+        limits=limits,
+    )
+    run = runs.ensure(plan=plan, by=None).run
+    runs.start(run=run, by=None)
+    return run
+
+
+def test_every_prompt_is_asked_once_and_answered_in_a_row_of_its_own(server):
+    asked = server()
+    run = run_of("a", "b", "c")
+    assert work.work(run_id=run.pk) == 3
+    assert state(run) == (RunState.DONE, "")
+    rows = Answer.objects.filter(run=run).values_list("job__key", "text", "ended", "tokens_in", "tokens_out")
+    assert list(rows) == [(each, each.upper(), "stop", 3, 2) for each in "abc"]
+    assert set(asked.asked.values()) == {1}
+    assert (run.tokens_in, run.tokens_out) == (9, 6)
+
+
+def test_each_sample_has_a_seed_of_its_own_and_more_samples_are_added(server):
+    server()
+    run = run_of("a", recipe=CompletionRecipe(model="m", times=3))
+    assert work.work(run_id=run.pk) == 3
+    assert len(set(run.jobs.values_list("seed", flat=True))) == 3
+    assert sorted(run.jobs.values_list("number", flat=True)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("limits", "most"), [(None, 4), (Limits(in_flight=2), 2)])
+def test_as_many_are_asked_at_once_as_there_are_places(server, limits, most):
+    asked = server(in_flight=4, together=most)
+    run = run_of(*map(str, range(12)), limits=limits)
+    assert work.work(run_id=run.pk) == 12
+    assert asked.most == most
+
+
+def test_a_refused_prompt_is_not_asked_again_and_stops_no_other(server):
+    asked = server()
+    asked.answers["b"] = Refused("The prompt is too long.")
+    run = run_of("a", "b", "c")
+    work.work(run_id=run.pk)
+    assert asked.asked["b"] == 1
+    assert counted(run) == {JobState.DONE: 2, JobState.FAILED: 1}
+    assert run.jobs.get(key="b").error == "The prompt is too long."
+
+
+def test_a_server_that_is_away_costs_no_attempt(server):
+    asked = server(in_flight=1)
+    asked.answers["a"] = ServerAway("The server 'test' does not answer.")
+    run = run_of("a", "b")
+    assert work.work(run_id=run.pk) == 0
+    job = run.jobs.get(key="a")
+    assert (job.state, job.attempts, job.error) == (
+        JobState.PENDING,
+        0,
+        "The server 'test' does not answer.",
+    )
+    assert asked.asked == {"a": 1}, "the others wait, too"
+    del asked.answers["a"]
+    while work.work(run_id=run.pk):
+        pass
+    assert counted(run) == {JobState.DONE: 2}
+
+
+def test_an_error_that_a_person_has_to_mend_pauses_the_run_and_keeps_what_is_answered(server):
+    asked = server(in_flight=2, together=2)
+    asked.answers["a"] = BackendError("The key is wrong. Set MODEL_SERVER_KEY_TEST.")
+    run = run_of("a", "b", "c")
+    work.work(run_id=run.pk)
+    assert state(run) == (RunState.PAUSED, "The key is wrong. Set MODEL_SERVER_KEY_TEST.")
+    assert counted(run) == {JobState.DONE: 1, JobState.PENDING: 2}
+    assert asked.asked == {"a": 1, "b": 1}
+    assert set(run.jobs.filter(state=JobState.PENDING).values_list("attempts", flat=True)) == {0}
+
+
+def test_an_unexpected_error_is_tried_three_times(server):
+    asked = server()
+    asked.answers["a"] = ValueError("what is this?")
+    run = run_of("a", *map(str, range(9)))
+    while work.work(run_id=run.pk):
+        pass
+    assert asked.asked["a"] == 3
+    assert run.jobs.get(key="a").error == "ValueError: what is this?"
+
+
+def test_most_prompts_refused_pauses_the_run(server):
+    asked = server(in_flight=1)
+    for each in map(str, range(40)):
+        asked.answers[each] = Refused("No.")
+    run = run_of(*map(str, range(40)))
+    work.work(run_id=run.pk)
+    assert state(run)[0] == RunState.PAUSED
+    assert sum(asked.asked.values()) < 20
+
+
+def test_a_text_that_no_database_takes_is_kept_as_far_as_it_can_be(server):
+    asked = server()
+    asked.answers["a"] = Reply("one\0two \ud800three", "stop")
+    asked.answers["b"] = Reply("x" * 1_000_000, "length")
+    run = run_of("a", "b")
+    assert work.work(run_id=run.pk) == 2
+    assert Answer.objects.get(job__key="a").text == "one\N{REPLACEMENT CHARACTER}two ?three"
+    assert len(Answer.objects.get(job__key="b").text) == 1_000_000
+
+
+def test_tokens_that_a_server_does_not_count_are_estimated_for_the_limits(server):
+    asked = server()
+    asked.answers["abcd"] = Reply("twelve chars", "stop")
+    run = run_of("abcd")
+    work.work(run_id=run.pk)
+    run.refresh_from_db()
+    assert (run.tokens_in, run.tokens_out) == (1, 3)
+    assert Answer.objects.get(run=run).tokens_in is None
+
+
+class TestLimits:
+    def test_no_asking_is_made_that_could_exceed_the_tokens(self, server):
+        asked = server(in_flight=8)
+        # One asking takes at most 1 + 50 (chat template) + 10 tokens, and took 5.
+        run = run_of(*"abcdefghijklmnopqrstuvwxyz", limits=Limits(tokens=132))
+        while work.work(run_id=run.pk):
+            pass
+        assert state(run)[0] == RunState.PAUSED
+        assert "75 of at most 132 tokens are used, and one more asking may take up to 61" in run.error
+        assert sum(asked.asked.values()) == counted(run)[JobState.DONE] == 15
+        assert asked.most <= 2
+
+    def test_a_raised_limit_lets_it_go_on(self, server):
+        server()
+        run = run_of("a", "b", limits=Limits(tokens=5))
+        assert work.work(run_id=run.pk) == 0
+        assert "0 of at most 5 tokens are used, and one more asking may take up to 61" in state(run)[1]
+        run.limits = {"tokens": 10_000}
+        run.save()
+        runs.resume(run=run, by=None)
+        assert work.work(run_id=run.pk) == 2
+
+    def test_cost_is_counted_at_the_prices(self, server):
+        server(in_flight=1)
+        # 61 tokens at most, 51 of them in the prompt: 51 + 20 millionths; each took 3 + 4.
+        run = run_of(*"abc", limits=Limits(cost=80e-6, price_in=1, price_out=2))
+        while work.work(run_id=run.pk):
+            pass
+        assert counted(run) == {JobState.DONE: 2, JobState.PENDING: 1}
+        assert "1.4e-05 of at most 8e-05 is spent" in state(run)[1]
