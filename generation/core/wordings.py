@@ -64,5 +64,28 @@ BACKENDS = (
     gettext_noop(
         "Fake pictures: small drawings made from the prompt and the seed, on any machine, in milliseconds."
     ),
+    gettext_noop(
+        "Fake answers of a language model: tuples or a short sentence, from the prompt and the "
+        "seed, on any machine."
+    ),
+    gettext_noop(
+        "A language model on any server that speaks OpenAI's HTTP interface: OpenAI, Azure, "
+        "vLLM, Ollama and others."
+    ),
+    gettext_noop(
+        "Fake descriptions: a sentence of the image's main colour and brightness, and of the "
+        "prompt, on any machine."
+    ),
+    gettext_noop(
+        "A vision-language model on any server that speaks OpenAI's HTTP interface: OpenAI, "
+        "Azure, vLLM and others."
+    ),
+    gettext_noop(
+        "Fake classifications: probabilities of entailment, neutral and contradiction by a hash, "
+        "on any machine."
+    ),
+    gettext_noop(
+        "A text-to-image model on any server that speaks OpenAI's HTTP interface (`/images/generations`)."
+    ),
 )
 """The first docstring lines of the backends in generation/backends."""

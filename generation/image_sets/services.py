@@ -68,7 +68,7 @@ def regenerate(*, lost: Sequence[Image], by: User | None) -> Regeneration:
     """
     lost_ids = {image.pk for image in lost}
     with transaction.atomic():
-        jobs = Job.objects.filter(image__in=lost_ids, group__isnull=False)
+        jobs = Job.objects.filter(image__in=lost_ids, group__isnull=False, key="")
         made_here = set(jobs.values_list("image", flat=True))
         runs = Run.objects.select_for_update(no_key=True).filter(jobs__in=jobs).order_by("pk")
         run_ids = sorted(set(runs.values_list("pk", flat=True)))

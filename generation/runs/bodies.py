@@ -197,7 +197,7 @@ def as_form_data(body: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[s
     merged = {**defaults, **{name: value for name, value in body.items() if name != "kind"}}
     if isinstance(merged.get("prompts"), list):
         merged["prompts"] = "\n".join(
-            json.dumps({"prompt": each} if isinstance(each, str) else each) for each in merged["prompts"]
+            json.dumps(each if isinstance(each, Mapping) else {"prompt": each}) for each in merged["prompts"]
         )
     for name in ("groups", "lora", "stop", "labels"):
         if isinstance(merged.get(name), list):

@@ -113,6 +113,8 @@ def pause_if_most_fail(run_id: int) -> bool:
 
 def _announce(run: Run) -> None:
     """Announce to the webhooks of every study that shows the run's images."""
+    if run.image_set_id is None:
+        return
     failed = Job.objects.filter(run=run, state=JobState.FAILED).count()
     data = {"run": run.pk, "kind": run.kind, "image_set": run.image_set_id, "failed_jobs": failed}
     for study in Study.objects.filter(tasks__image_set=run.image_set_id).distinct():

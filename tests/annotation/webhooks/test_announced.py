@@ -7,6 +7,10 @@ from annotation.models import Delivery, TaskKind
 from annotation.webhooks.services import subscriptions
 from generation.jobs.services import claims
 from generation.models import RunState
+from generation.plans import services as plans
+from generation.plans.askings import Asking
+from generation.recipes.askings import CompletionRecipe
+from generation.runs import services as runs
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.jobs.world import run_of_pictures
@@ -65,3 +69,17 @@ def test_a_run_that_ends_is_announced_to_each_study_that_shows_its_images():
         "image_set": run.image_set_id,
         "failed_jobs": 1,
     }
+
+
+def test_a_run_without_images_is_announced_to_nobody():
+    study = factories.study("other")
+    factories.task(study)
+    listen(study, "run.finished")
+    plan = plans.plan_askings(
+        recipe=CompletionRecipe(backend="fake", model="fake"), name="asked", askings=[Asking("a", "a")]
+    )
+    run = runs.ensure(plan=plan, by=None).run
+    runs.start(run=run, by=None)
+    run.jobs.all().delete()
+    assert claims.close_run(run_id=run.pk)
+    assert not Delivery.objects.exists()
