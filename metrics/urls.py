@@ -4,6 +4,7 @@ from metrics.agreement import views as agreement
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview
 from metrics.depiction import views as depiction
+from metrics.inference import views as inference
 from metrics.pull import views as pull
 from metrics.quality import views as quality
 from metrics.score_runs import views as score_runs
@@ -11,6 +12,10 @@ from metrics.visual_nature import views as visual_nature
 
 urlpatterns = [
     path("methods/", score_runs.methods, name="methods"),
+    path("inference/", inference.inference_list, name="inference_runs"),
+    path("inference/new/", inference.new_inference, name="new_inference"),
+    path("inference/<int:pk>/", inference.inference, name="inference"),
+    path("inference/<int:pk>/figure.<slug:fmt>", inference.inference_figure_file, name="inference_figure"),
     path("studies/<slug:name>/overview/", overview.overview, name="overview"),
     path("studies/<slug:name>/overview/live/", overview.live, name="overview_live"),
     path("studies/<slug:name>/agreement/", agreement.agreement, name="agreement"),

@@ -5,6 +5,7 @@ from django.urls import path
 from metrics.agreement import api as agreement
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
+from metrics.inference import api as inference
 from metrics.quality import api as quality
 from metrics.score_runs import api as score_runs
 
@@ -14,6 +15,14 @@ _FIGURE = "studies/<slug:name>/figures/<slug:figure>"
 urlpatterns = [
     path("metrics", score_runs.Metrics.as_view(), name="metrics"),
     path("metrics/<slug:metric>", score_runs.OneMetric.as_view(), name="metric"),
+    path("inference-runs", inference.InferenceRuns.as_view(), name="inference_runs"),
+    path("inference-runs/<int:number>", inference.InferenceResults.as_view(), name="inference_run"),
+    path("inference-runs/<int:number>/pairs", inference.EntailedPairs.as_view(), name="inference_pairs"),
+    path(
+        "inference-runs/<int:number>/figure/<slug:file_format>",
+        inference.InferenceFigure.as_view(),
+        name="inference_figure",
+    ),
     path("studies/<slug:name>/scores", score_runs.Scores.as_view(), name="scores"),
     path(_RUNS, score_runs.ScoreRuns.as_view(), name="score_runs"),
     path(f"{_RUNS}/<int:number>", score_runs.OneScoreRun.as_view(), name="score_run"),

@@ -32,6 +32,7 @@ from annotation.models import (
 from generation.models import Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
+from tests.metrics.inference.answered import add_pair, empty_run
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +46,7 @@ NONE = 404
 EVERYBODY = (200, 200, 200, 200, 200, 200)
 ACCOUNTS = (LOGIN, 200, 200, 200, 200, 200)
 LEADS = (LOGIN, NONE, NONE, 200, NONE, 200)
+RESEARCH = (LOGIN, NONE, NONE, 200, 200, 200)
 ADMINS = (LOGIN, NONE, NONE, NONE, NONE, 200)
 NOBODY = (LOGIN, NONE, NONE, NONE, NONE, NONE)
 NO_SUCH = (405,) * 6
@@ -143,6 +145,11 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(("figures", "figure_page", "figure"), (LEADS, READ_ONLY)),
     **dict.fromkeys(("agreement", "attributes", "attribute", "gallery", "compare"), (LEADS, READ_ONLY)),
     "pull": (LEADS, READ_ONLY),
+    # about the catalogue: whoever leads a study reads them, whoever may set one up asks
+    **dict.fromkeys(
+        ("inference_runs", "inference", "inference_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
+    ),
+    "new_inference": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
     # there is no run to try again
     "retry_scores": (READ_ONLY, NOBODY),
@@ -165,6 +172,7 @@ WITHOUT_STUDY = {
     "profile",
     "tokens",
     "methods",
+    *("inference_runs", "new_inference"),
     "exposure_all",
     "exposure_all_csv",
     "audit",
@@ -235,6 +243,8 @@ class World:
             recipe=as_json(CaptionRecipe(backend="fake")),
             recipe_hash="0" * 64,
         )
+        self.inference = empty_run("inferred", "votes")
+        add_pair(self.inference, "Mexican", "lazy")
 
     @staticmethod
     def _image(set_name, group, *, into):
@@ -260,6 +270,10 @@ class World:
             return reverse(name, args=[self.image.image_set.name])
         if name in {"run", "run_progress"}:
             return reverse(name, args=[self.run.pk])
+        if name == "inference":
+            return reverse(name, args=[self.inference.pk])
+        if name == "inference_figure":
+            return reverse(name, args=[self.inference.pk, "csv"])
         if name == "revoke_token":
             return reverse(name, args=[1])
         if name == "run_action":

@@ -146,6 +146,11 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("POST", "runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "runs/{run}"): (READ, MAKERS),
     ("POST", "runs/{run}/cancel"): (MANAGE, MAKERS),
+    ("GET", "inference-runs"): (READ, RESEARCH),
+    ("POST", "inference-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "inference-runs/{inference}"): (READ, RESEARCH),
+    ("GET", "inference-runs/{inference}/pairs"): (READ, RESEARCH),
+    ("GET", "inference-runs/{inference}/figure/csv"): (READ, RESEARCH),
     ("GET", "metrics"): (READ, ACCOUNTS),
     ("GET", "metrics/tendency"): (READ, ACCOUNTS),
     ("GET", "studies/words/scores?metric=visual_nature"): (READ, LEADS),
@@ -172,7 +177,19 @@ OF_A_LEAD = sorted(
     if one[1].startswith("studies/") and scope not in (ANNOTATE, EXPORT)
 )
 FOR_ADMINS = (EXPORT, EVERYBODY)
-NUMBERED = ("group", "task", "unit", "person", "invitation", "export", "webhook", "image", "run", "token")
+NUMBERED = (
+    "group",
+    "task",
+    "unit",
+    "person",
+    "invitation",
+    "export",
+    "webhook",
+    "image",
+    "run",
+    "token",
+    "inference",
+)
 NAMED = {
     "words": "<slug:name>",
     "pictures": "<slug:name>",
@@ -182,6 +199,7 @@ NAMED = {
     "score-runs/1": "score-runs/<int:number>",
     "metrics/tendency": "metrics/<slug:metric>",
     "consensus/csv": "consensus/<slug:file_format>",
+    "figure/csv": "figure/<slug:file_format>",
     "consensus": "<slug:figure>",
     "/cancel": "/<slug:action>",
     **{f"{{{one}}}": "<int:number>" for one in NUMBERED},
@@ -220,6 +238,7 @@ class ApiWorld(World):
             "delivery": self.message.pk,
             "image": self.image.pk,
             "run": self.run.pk,
+            "inference": self.inference.pk,
             "token": Program(self.people["admin"], "read").made.token.pk,
             "who": f"u{self.people['annotator'].pk}",
         }

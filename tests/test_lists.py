@@ -35,6 +35,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.dashboards.queries.overview import shown_metrics
 from metrics.score_runs import services as score_runs
 from tests import factories
+from tests.metrics.inference.answered import add_pair, empty_run
 from tests.test_access import OWN, World, urls
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +63,7 @@ WITHOUT_ROWS = {
     *("setup_step", "setup_file", "overview_live", "figure_page", "account_action", "person_action"),
     *("second_factor", "attribute", "export_columns"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
-    *("pull", "compare", "agreement"),
+    *("pull", "compare", "agreement", "inference_figure"),
 }
 """Pages that show no list, or whose rows are figures and files rather than what is asked for one by one: they
 are measured all the same, and need not become longer."""
@@ -82,6 +83,7 @@ API_WITHOUT_ROWS = {
         "figure_file",
         "own_studies",
         "answers",
+        "inference_figure",
     ),
 }
 
@@ -142,6 +144,8 @@ class Growing(World):
             recipe_hash=f"{number + 1:064}",
         )
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
+        empty_run(f"inferred {number}", "votes")
+        add_pair(self.inference, f"Group {number}", "lazy")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
         Invitation.objects.create(study=self.words, code=f"more-{number}")
@@ -245,6 +249,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "webhooks": world.webhook.pk,
         "images": world.image.pk,
         "runs": world.run.pk,
+        "inference-runs": world.inference.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,
         "score-runs": world.words.score_runs.earliest("pk").pk,
     }

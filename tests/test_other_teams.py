@@ -47,8 +47,12 @@ ACTIONS = {
 }
 OPEN = {"join", "enter", "password_reset_confirm"}
 """For whoever has the link: its secret part, or what a platform adds to it, is asked for there."""
-SHARED = {"api:identity_group"}
-"""The catalogue is of all who lead a study."""
+SHARED = {
+    "api:identity_group",
+    *("inference", "inference_figure"),
+    *("api:inference_run", "api:inference_pairs", "api:inference_figure"),
+}
+"""The catalogue, and what models say about it, is of all who lead a study."""
 DOORS = sorted(
     (name, route)
     for name, route in urls()
@@ -128,7 +132,7 @@ class Team:
             "image-sets": self.image.image_set.name,
             "sets": self.image.image_set.name,
             "images": self.image.pk,
-            "runs": self.run.pk,
+            **dict.fromkeys(("runs", "inference", "inference-runs"), self.run.pk),
             "score-runs": self.score_run.pk,
             "scores": self.score_run.pk,
             "identities": self.image.group_id,

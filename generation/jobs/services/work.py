@@ -11,6 +11,7 @@ from generation.backends.base import BackendError, DeviceFailed, LocalModel, is_
 from generation.jobs.services import batch_sizes, claims, loaded_model, model_versions, sickness, workers
 from generation.jobs.services.asking_handlers import HANDLERS
 from generation.jobs.services.loaded_model import Loaded
+from generation.jobs.services.needed_labels import check_labels
 from generation.jobs.services.retries import with_retries
 from generation.jobs.services.session import Session
 from generation.jobs.services.stream_session import StreamSession
@@ -50,6 +51,7 @@ def work(
         if not loaded_model.is_loaded(recipe):
             with_retries(lambda: workers.note(run=run, loading=True))
         loaded = loaded_model.run_on_device(loaded_model.load, recipe).result()
+        check_labels(recipe, loaded.model)
         # Loading may take minutes, and an idle connection may be cut meanwhile.
         with_retries(lambda: model_versions.record(run, loaded.model.about))
     except DeviceFailed as error:

@@ -1,26 +1,19 @@
 """Views of figures: the list, the page of a figure, and its files."""
 
-import json
-import re
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.cache import get_conditional_response
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Study
-from metrics.core.charts.figure import CONTENT_TYPES, render_figure
+from metrics.core.figure_files import figure_context, figure_response
 from metrics.core.figure_sources import UnknownFigure
 from metrics.core.studies import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
-
-_MAX_ROWS = 500  # in the table of a figure; the file has all rows
-_NARROW = 640  # pixels: a wider figure scrolls in a narrow window, because it would be unreadable if scaled
-# the format for drawing in the page; the others are files
-_SPECIFICATION = "json"
 
 
 @require_safe
@@ -48,13 +41,12 @@ def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
         "source": FIGURES.get(figure),
         "options": options,
         "has_form": any(not option["choices"] for option in options),
-        "query": f"?{urlencode(chosen)}" if chosen else "",
         **_figure_context(study, figure, chosen),
     }
     partial = "HX-Request" in request.headers
     return render(
         request,
-        "metrics/dashboards/_figure_content.html" if partial else "metrics/dashboards/figure.html",
+        "metrics/core/_figure_content.html" if partial else "metrics/dashboards/figure.html",
         context,
     )
 
@@ -68,20 +60,7 @@ def figure_file(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpR
         drawing = draw_figure(study, figure, chosen)
     except ValueError as error:
         raise Http404(str(error)) from error
-    if fmt != _SPECIFICATION and fmt not in CONTENT_TYPES:
-        raise Http404(f"There is no figure format '{fmt}'.")
-    etag = f'"{drawing.digest[:32]}-{fmt}"'
-    response = get_conditional_response(request, etag=etag)
-    if response is None and fmt == _SPECIFICATION:
-        response = HttpResponse(json.dumps(drawing.spec), content_type="application/json")
-    elif response is None:
-        response = HttpResponse(render_figure(drawing, fmt), content_type=CONTENT_TYPES[fmt])
-    response["ETag"] = etag
-    # The browser revalidates each time; mostly the reply is a short 304.
-    response["Cache-Control"] = "private, no-cache"
-    if "download" in request.GET:
-        response["Content-Disposition"] = f'attachment; filename="{study.name}-{figure}.{fmt}"'
-    return response
+    return figure_response(request, drawing, fmt, filename=f"{study.name}-{figure}")
 
 
 def _figure_context(study: Study, name: str, chosen: Mapping[str, str]) -> dict[str, object]:
@@ -93,21 +72,8 @@ def _figure_context(study: Study, name: str, chosen: Mapping[str, str]) -> dict[
         raise Http404(str(error)) from error
     except ValueError as error:
         return {"problem": str(error)}
-    width, height = _size(render_figure(drawing, "svg"))
-    return {
-        "figure": drawing,
-        "width": width,
-        "height": height,
-        "wide": width > _NARROW,
-        "rows": drawing.rows[:_MAX_ROWS],
-        "left_out": max(0, len(drawing.rows) - _MAX_ROWS),
-    }
-
-
-def _size(svg: bytes) -> tuple[int, int]:
-    """Width and height from the SVG, so that the page can reserve space for it."""
-    found = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg[:1000])
-    return (round(float(found[1])), round(float(found[2]))) if found else (_NARROW, _NARROW)
+    query = f"?{urlencode(chosen)}" if chosen else ""
+    return figure_context(drawing, lambda fmt: reverse("figure", args=[study.name, name, fmt]) + query)
 
 
 def _options(name: str, chosen: Mapping[str, str]) -> list[dict[str, object]]:

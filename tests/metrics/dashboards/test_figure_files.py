@@ -146,7 +146,7 @@ def test_the_specification_is_for_pages_alone(client, study, lead):
 
 
 def test_a_long_table_stops_and_says_so(client, study, lead, monkeypatch):
-    monkeypatch.setattr("metrics.dashboards.views.figures._MAX_ROWS", 2)
+    monkeypatch.setattr("metrics.core.figure_files._MAX_ROWS", 2)
     client.force_login(lead)
     page = client.get(reverse("figure_page", args=["pictures", "consensus"])).text
     assert "3 more rows are in the CSV file." in page

@@ -1,0 +1,115 @@
+"""The form that plans a run about a source's associations."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Pool, Source
+from generation import backends
+from generation.plans.errors import PlanRefused
+from generation.plans.plan import Plan
+from generation.recipes.askings import ClassificationRecipe
+from generation.recipes.checks import RecipeRefused
+from metrics.inference.drawing import RANDOM
+from metrics.inference.sentences import OBJECTS, VERBS
+from metrics.inference.services.planning import THRESHOLD, Choice, plan_inference
+
+
+class InferenceForm(forms.Form):
+    """`plan` is None if the form has errors."""
+
+    source = forms.ModelChoiceField(
+        Source.objects.order_by("name"), to_field_name="name", label=_("Source of associations")
+    )
+    threshold = forms.IntegerField(
+        min_value=0,
+        max_value=1000,
+        initial=THRESHOLD,
+        label=_("Votes for a stereotype"),
+        help_text=_("At least as many annotators said Stereotypical. 0 takes every association."),
+    )
+    pool = forms.ChoiceField(choices=Pool.choices, initial=Pool.IN_REGION, label=_("Votes of"))
+    baseline = forms.BooleanField(
+        required=False,
+        initial=True,
+        label=_("With a baseline of random pairs"),
+        help_text=_("For each group also an attribute that is not associated with it."),
+    )
+    seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=0, label=_("Seed of the draws"))
+    verbs = forms.CharField(
+        initial=", ".join(VERBS), max_length=2000, label=_("Verbs"), help_text=_("Separated by commas.")
+    )
+    objects = forms.CharField(
+        initial=", ".join(OBJECTS),
+        max_length=2000,
+        label=_("Objects"),
+        help_text=_("Separated by commas, each with its article."),
+    )
+    backend = forms.ChoiceField(label=_("Backend"))
+    model = forms.CharField(
+        required=False,
+        max_length=200,
+        label=_("Model"),
+        help_text=_("A model of natural language inference: a name of the hub, or a local folder."),
+    )
+    revision = forms.CharField(required=False, max_length=80, label=_("Revision"))
+    labels = forms.CharField(
+        required=False,
+        max_length=200,
+        label=_("Names of the labels"),
+        help_text=_("Only if the model's configuration has none: in its order, separated by commas."),
+    )
+    name = forms.SlugField(
+        required=False,
+        max_length=80,
+        label=_("Name of the run"),
+        help_text=_("Empty: from source and model."),
+    )
+    asked_fields = ("source", "baseline", "threshold", "pool", "seed", "verbs", "objects")
+    model_fields = ("backend", "model", "revision", "labels", "name")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["backend"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [
+            (name, f"{name}: {label}") for name, label in backends.names(ClassificationRecipe.kind).items()
+        ]
+
+    def plan(self) -> Plan | None:
+        """The plan; None, with an error added to the form, if it is refused."""
+        data = self.cleaned_data
+        try:
+            return plan_inference(
+                recipe=ClassificationRecipe(
+                    backend=data["backend"],
+                    model=data["model"].strip(),
+                    revision=data["revision"].strip(),
+                    labels=tuple(split_words(data["labels"])),
+                ),
+                choice=Choice(
+                    source=data["source"],
+                    threshold=data["threshold"],
+                    pool=data["pool"],
+                    seed=data["seed"],
+                    baseline=RANDOM if data["baseline"] else "",
+                    verbs=split_words(data["verbs"]),
+                    objects=split_words(data["objects"]),
+                ),
+                name=data["name"],
+            )
+        except (PlanRefused, RecipeRefused) as refused:
+            self.add_error(None, str(refused))
+            return None
+
+    def asked(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.asked_fields]
+
+    def about_model(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.model_fields]
+
+
+def split_words(text: str) -> list[str]:
+    """The words between commas, without the spaces around them; none of an empty text."""
+    return [word.strip() for word in text.split(",")] if text.strip() else []

@@ -1,0 +1,156 @@
+"""Answers that were made elsewhere become a finished run, or nothing at all."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.imports.readers.oddities import FileRefused
+from annotation.models import Attribute, AuditEvent, IdentityGroup
+from generation.models import Answer, Job, Run, RunState
+from generation.plans.errors import PlanRefused
+from metrics.inference.services import importing
+from metrics.inference.services.importing import import_inference
+from tests import factories
+from tests.metrics.inference import answered
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def catalogue():
+    answered.groups()
+
+
+def test_every_row_is_an_answer_with_its_sentences(tmp_path):
+    run = answered.imported(tmp_path)
+    assert (run.state, run.backend, run.kind) == (RunState.DONE, "imported", "classifications")
+    assert run.model == "roberta-large-mnli"
+    assert run.jobs.count() == run.answers.count() == len(answered.rows())
+    _, _, _, _, _, *probabilities = answered.rows()[0]
+    first = Answer.objects.select_related("job__group", "job__attribute").filter(run=run).first()
+    assert first.probabilities == dict(
+        zip(("entailment", "neutral", "contradiction"), probabilities, strict=True)
+    )
+    assert (first.job.prompt, first.job.text_pair) == (
+        "A lazy person bought a car.",
+        "A Mexican person bought a car.",
+    )
+    assert (first.job.group.name, first.job.attribute.text) == ("Mexican", "lazy")
+    assert AuditEvent.objects.filter(what="answers imported").count() == 1
+
+
+def test_the_label_is_the_likeliest_and_of_two_the_first(tmp_path):
+    content = [
+        ("own", "Mexican", "lazy", "bought", "a car", 0.4, 0.4, 0.2),
+        ("own", "Mexican", "lazy", "sold", "a car", 0.1, 0.45, 0.45),
+        ("own", "Mexican", "lazy", "lost", "a car", 0.1, 0.2, 0.7),
+    ]
+    run = answered.imported(tmp_path, content)
+    assert list(run.answers.values_list("text", flat=True)) == ["entailment", "neutral", "contradiction"]
+
+
+def test_the_same_file_again_adds_nothing(tmp_path):
+    run = answered.imported(tmp_path)
+    again = import_inference(path=tmp_path / "elsewhere.csv", name="elsewhere", model="roberta-large-mnli")
+    assert (again.run, again.added) == (run, 0)
+    assert "Nothing to do" in again.summary()[0]
+    assert Answer.objects.count() == len(answered.rows())
+
+
+def test_another_file_under_the_same_name_is_refused(tmp_path):
+    answered.imported(tmp_path)
+    other = answered.write(tmp_path / "other.csv", answered.rows(1))
+    with pytest.raises(PlanRefused, match="already a run 'elsewhere'"):
+        import_inference(path=other, name="elsewhere", model="roberta-large-mnli")
+    assert Run.objects.count() == 1
+
+
+def test_an_interrupted_import_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(importing, "_ROWS_PER_TRANSACTION", 10)
+    path = answered.write(tmp_path / "a.csv", answered.rows())
+
+    def stop(step, done, total):
+        if done == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_inference(path=path, name="a", model="m", progress=stop)
+    run = Run.objects.get()
+    assert (run.state, run.answers.count()) == (RunState.PAUSED, 20)
+    assert "interrupted" in run.error
+    again = import_inference(path=path, name="a", model="m")
+    assert (again.added, again.run.state, again.run.error) == (len(answered.rows()) - 20, RunState.DONE, "")
+    assert [answer.job.key for answer in run.answers.select_related("job").order_by("job")] == list(
+        dict.fromkeys(run.jobs.order_by("pk").values_list("key", flat=True))
+    )
+
+
+@pytest.mark.parametrize(
+    ("identity", "said"),
+    [
+        ("Atlantean", "row 3: column 'identity': 'Atlantean' is in no catalogue"),
+        ("mexican", "row 3: column 'identity': 'mexican' is Mexican, who are in row 2 by another name"),
+    ],
+)
+def test_identities_that_nobody_knows_and_two_spellings_of_one(tmp_path, identity, said):
+    content = answered.rows()[:1]
+    content.append((content[0][0], identity, *content[0][2:]))
+    with pytest.raises(FileRefused, match=said):
+        answered.imported(tmp_path, content)
+    assert not Run.objects.exists()
+    assert not Job.objects.exists()
+    assert not Attribute.objects.exists()
+
+
+def test_an_identity_of_the_programs_own_table_is_added_with_its_region(tmp_path):
+    answered.imported(tmp_path, [("own", "French", "rude", "sold", "a lamp", 1, 0, 0)])
+    assert IdentityGroup.objects.get(name="French").region == "Europe"
+
+
+def test_georgians_are_those_of_the_source_or_the_column_or_the_country(tmp_path):
+    state = factories.group("Georgian", axis="us_state")
+    attribute = factories.attribute("rural")
+    source = factories.source("seegull-us-states")
+    source.associations.create(
+        group=state, attribute=attribute, in_stereotypical=2, in_nonstereotypical=1, in_unsure=0
+    )
+    pair = ("Georgian", "rural", "sold", "a lamp", 1, 0, 0)
+    of_source = answered.imported(tmp_path, [("seegull-us-states", *pair)], name="a")
+    assert of_source.jobs.get().group == state
+    other = answered.imported(tmp_path, [("own", *pair)], name="b")
+    assert other.jobs.get().group.axis == "nationality"
+
+
+def test_a_name_that_is_none(tmp_path):
+    with pytest.raises(PlanRefused, match="letters"):
+        answered.imported(tmp_path, name="no name")
+
+
+def test_an_import_that_somebody_else_makes_stores_nothing_twice(tmp_path, monkeypatch):
+    """It has counted the rows before the other has stored them."""
+    path = answered.write(tmp_path / "a.csv", answered.rows())
+    monkeypatch.setattr(importing, "_ROWS_PER_TRANSACTION", 10)
+
+    def stop(step, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_inference(path=path, name="a", model="m", progress=stop)
+    monkeypatch.setattr("django.db.models.query.QuerySet.count", lambda rows: 0)
+    with pytest.raises(PlanRefused, match="right now"):
+        import_inference(path=path, name="a", model="m")
+
+
+def test_the_command_says_what_it_did_and_lists_what_is_wrong(tmp_path):
+    path = answered.write(tmp_path / "a.csv", answered.rows())
+    arguments = ("import_answers", str(path), "--kind", "inference", "--name", "a", "--model", "m")
+    out = io.StringIO()
+    call_command(*arguments, stdout=out)
+    assert out.getvalue() == f"Run {Run.objects.get().pk}, 'a': {len(answered.rows())} answers added.\n"
+    answered.write(tmp_path / "a.csv", [(*answered.rows()[0][:5], 2, 0, 0)])
+    with pytest.raises(CommandError, match="row 2: column 'entailment': '2' is no probability"):
+        call_command(*arguments)
+    assert Run.objects.count() == 1
