@@ -11,6 +11,7 @@ from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.recipes.checks import DTYPES
+from generation.recipes.limits import MOST_IN_FLIGHT
 from generation.recipes.recipes import OFFLOADS, QUANTISATIONS
 from generation.runs.services import ACTIONS
 
@@ -208,7 +209,36 @@ class MadeWithSerializer(serializers.Serializer[Any]):
     since = serializers.DateTimeField()
 
 
+def _limit(field: type[serializers.Field], help_text: str, **options: Any) -> serializers.Field:
+    return field(required=False, allow_null=True, help_text=help_text, **options)
+
+
+class LimitsBody(Body):
+    """Limits of a run; each may be missing or null."""
+
+    tokens = _limit(serializers.IntegerField, "Of prompts and answers together.", min_value=1)
+    cost = _limit(serializers.FloatField, "In the currency of the prices; needs both prices.", min_value=0)
+    price_in = _limit(serializers.FloatField, "Price of a million tokens in prompts.", min_value=0)
+    price_out = _limit(serializers.FloatField, "Price of a million tokens in answers.", min_value=0)
+    in_flight = _limit(
+        serializers.IntegerField,
+        "Askings at once, by each worker.",
+        min_value=1,
+        max_value=MOST_IN_FLIGHT,
+    )
+
+
+class SpentSerializer(serializers.Serializer[Any]):
+    """What a run that asks a model has used, and may."""
+
+    tokens_in = serializers.IntegerField(help_text="Tokens of prompts so far.")
+    tokens_out = serializers.IntegerField(help_text="Tokens of answers so far.")
+    cost = serializers.FloatField(allow_null=True, help_text="At the run's prices; null without them.")
+    limits = LimitsBody()
+
+
 class OneRunSerializer(RunSerializer):
+    spent = SpentSerializer(help_text="Zero for runs that ask no model.")
     made_with = MadeWithSerializer(
         many=True, source="run.made_with", help_text="Each distinct model version once, oldest first."
     )
