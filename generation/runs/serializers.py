@@ -92,7 +92,21 @@ class MadeWithSerializer(serializers.Serializer[Any]):
     since = serializers.DateTimeField()
 
 
+def _limit(field: type[serializers.Field], help_text: str, **options: Any) -> serializers.Field:
+    return field(required=False, allow_null=True, help_text=help_text, **options)
+
+
+class SpentSerializer(serializers.Serializer[Any]):
+    """What a run that asks a model has used, and may."""
+
+    tokens_in = serializers.IntegerField(help_text="Tokens of prompts so far.")
+    tokens_out = serializers.IntegerField(help_text="Tokens of answers so far.")
+    cost = serializers.FloatField(allow_null=True, help_text="At the run's prices; null without them.")
+    limits = LimitsBody()
+
+
 class OneRunSerializer(RunSerializer):
+    spent = SpentSerializer(help_text="Zero for runs that ask no model.")
     made_with = MadeWithSerializer(
         many=True, source="run.made_with", help_text="Each distinct model version once, oldest first."
     )
