@@ -1,5 +1,6 @@
-"""Attributes of one group that are a plural or a form in -ing of another one (PROTOCOL §14). Pure: no Django."""
+"""Attributes of one group that are a plural or a form in -ing of another (PROTOCOL §14). Pure: no Django."""
 
+import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ _IRREGULAR = {
     "teeth": "tooth",
     "women": "woman",
 }
+_MAY_BE_DUPLICATE = re.compile(rf"(?:s|ing|men|{'|'.join(_IRREGULAR)})\b")
 _VOWELS = "aeiou"
 
 
@@ -41,6 +43,8 @@ def merge(counts: Mapping[str, int]) -> Merged:
     merged = Merged({})
     onto: dict[str, str] = {}
     for attribute in counts:
+        if not _MAY_BE_DUPLICATE.search(attribute):
+            continue
         for found, of in ((merged.plurals, _singulars), (merged.ing, _without_ing)):
             if base := _base(attribute, of, counts):
                 onto[attribute] = found[attribute] = base

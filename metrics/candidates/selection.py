@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from metrics.captions.stats.salience import SMOOTHING, inverse_document_frequenc
 MOST_PER_REGION = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """`count`: how often it was given for the group. `tf`, `idf`, `salience`: PROTOCOL §14."""
+class Candidate(NamedTuple):
+    """`group`: its id. `count`: how often it was given for it. `tf`, `idf`, `salience`: PROTOCOL §14."""
 
-    group: Group
+    group: int
     attribute: str
     count: int
     tf: float
@@ -53,42 +52,42 @@ def select(
     if per_region < 0:
         raise ValueError(f"{per_region} candidates of a region: choose at least 0.")
     counts = {group: attributes for group, attributes in counts.items() if attributes}
-    regions_of: dict[str, set[str]] = {}
-    for group, attributes in counts.items():
-        for attribute in attributes:
-            regions_of.setdefault(attribute, set()).add(groups[group].region)
     regions: dict[str, list[int]] = {}
     for group in sorted(counts, key=lambda pk: (groups[pk].name, pk)):
         regions.setdefault(groups[group].region, []).append(group)
+    having: Counter[str] = Counter()
+    for members in regions.values():
+        having.update({attribute for group in members for attribute in counts[group]})
     found: list[Candidate] = []
     for _, members in sorted(regions.items()):
         chosen = seats({group: len(counts[group]) for group in members}, per_region)
         for group in members:
-            found += _of_group(
-                groups[group], counts[group], regions_of, len(regions), chosen[group], smoothing
-            )
+            found += _of_group(group, counts[group], having, len(regions), chosen[group], smoothing)
     return found
 
 
 def _of_group(
-    group: Group,
+    group: int,
     counts: Mapping[str, int],
-    regions_of: Mapping[str, set[str]],
+    regions_having: Mapping[str, int],
     regions: int,
     chosen: int,
     smoothing: float,
 ) -> list[Candidate]:
     attributes = list(counts)
     times = np.array([counts[attribute] for attribute in attributes], dtype=np.int64)
-    having = np.array([len(regions_of[attribute]) for attribute in attributes], dtype=np.int64)
-    tf = term_frequency(times, smoothing=smoothing, absent=len(regions_of) - len(attributes))
+    having = np.array([regions_having[attribute] for attribute in attributes], dtype=np.int64)
+    tf = term_frequency(times, smoothing=smoothing, absent=len(regions_having) - len(attributes))
     idf = inverse_document_frequency(having, regions)
     salience = tf * idf
-    rows = sorted(
-        zip(attributes, times.tolist(), tf.tolist(), idf.tolist(), salience.tolist(), strict=True),
-        key=lambda row: (-row[4], -row[1], row[0]),
+    order = sorted(
+        range(len(attributes)), key=lambda place: (-salience[place], -times[place], attributes[place])
     )
-    return [Candidate(group, *row, selected=place < chosen) for place, row in enumerate(rows)]
+    columns = times.tolist(), tf.tolist(), idf.tolist(), salience.tolist()
+    return [
+        Candidate(group, attributes[place], *(column[place] for column in columns), rank < chosen)
+        for rank, place in enumerate(order)
+    ]
 
 
 def seats(candidates: Mapping[int, int], total: int) -> dict[int, int]:
