@@ -42,7 +42,7 @@ def worker(fault: str) -> None:
 
     from annotation.images import files as image_files
     from generation.backends.image_fake import FakeTextToImage
-    from generation.jobs.services import session
+    from generation.jobs.services import pauses
 
     generate, write, batches = FakeTextToImage.generate, image_files._write, []
 
@@ -68,7 +68,7 @@ def worker(fault: str) -> None:
         FakeTextToImage.generate = slow
     if fault == "away":
         image_files._write = away
-        session._STORAGE_SECONDS = 1
+        pauses.STORAGE_SECONDS = 1
     call_command("worker", queue="gpu")
 
 

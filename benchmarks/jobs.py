@@ -39,7 +39,7 @@ def plan(number: int, size: int, name: str) -> int:
     """Create a run of `number` fake images, not started; returns its id."""
     from annotation.models import IdentityGroup, ImageSet
     from generation.models import Job, Run
-    from generation.recipes.recipes import ImageRecipe, as_json, digest, picture_seed
+    from generation.recipes.recipes import ImageRecipe, as_json, digest, sample_seed
 
     recipe = ImageRecipe(backend="fake", model="fake", width=size, height=size)
     image_set = ImageSet.objects.create(name=name, title=name)
@@ -65,7 +65,7 @@ def plan(number: int, size: int, name: str) -> int:
                 prompt=f"a photo of a {groups[i % GROUPS].demonym} person",
                 number=i // GROUPS + 1,
                 index=i // GROUPS + 1,
-                seed=picture_seed(seed=0, prompt=groups[i % GROUPS].demonym, number=i // GROUPS + 1),
+                seed=sample_seed(seed=0, prompt=groups[i % GROUPS].demonym, number=i // GROUPS + 1),
             )
             for i in range(number)
         ),

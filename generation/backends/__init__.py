@@ -1,18 +1,25 @@
-"""The models that make images, captions and embeddings, each behind a small protocol (base.py). Nothing else
-imports torch, diffusers, transformers or open_clip."""
+"""The models that make images, captions and embeddings and answer questions, each behind a small protocol
+(base.py). Nothing else imports torch, diffusers, transformers, open_clip or openai."""
 
 import importlib
 import pkgutil
 from typing import Any
 
-from generation.backends.base import BackendError, Captioner, Encoder, TextToImage
+from generation.backends.base import BackendError, Model
 from generation.recipes.recipes import Recipe
 
-_PREFIX = {"images": "image_", "captions": "caption_", "embeddings": "encode_"}
+_PREFIX = {
+    "images": "image_",
+    "captions": "caption_",
+    "embeddings": "encode_",
+    "completions": "complete_",
+    "descriptions": "describe_",
+    "classifications": "classify_",
+}
 
 
 def names(kind: str) -> dict[str, str]:
-    """The backends of a kind of run (images, captions, embeddings): name -> the first line of its module."""
+    """The backends of a kind of run: name -> the first line of its module."""
     prefix = _PREFIX[kind]
     found = {}
     for module in pkgutil.iter_modules(__path__):
@@ -32,12 +39,12 @@ def check(recipe: Recipe) -> None:
         backend_check(recipe)
 
 
-def load(recipe: Recipe, *, device: str = "") -> TextToImage | Captioner | Encoder:
+def load(recipe: Recipe, *, device: str = "") -> Model:
     """The model of a recipe, on `device` ("" chooses: a GPU if there is one).
 
     Raises BackendError for an unknown backend, or if its model, its libraries or the device are missing.
     """
-    loaded: TextToImage | Captioner | Encoder = _module(recipe).load(recipe, device=device)
+    loaded: Model = _module(recipe).load(recipe, device=device)
     return loaded
 
 

@@ -1,15 +1,18 @@
-"""The three protocols of a backend, and the errors that workers handle (DESIGN §6).
+"""The protocols of a backend, and the errors that workers handle (DESIGN §6).
 
 A backend is one module of this package, named `<kind>_<name>.py` (`image_diffusers.py`,
-`caption_visage.py`, `encode_open_clip.py`), with a docstring whose first line is shown to people and a
-function `load(recipe, *, device) -> TextToImage | Captioner | Encoder`. Import nothing heavier than numpy and
-pillow before `load` is called: importing torch alone takes 11 s. `batch` is how many images or texts a model
-puts on its device at once; the worker lowers it to what fits (jobs/services/batch_sizes.py).
+`caption_visage.py`, `encode_open_clip.py`, `complete_openai.py`), with a docstring whose first line is shown
+to people and a function `load(recipe, *, device) -> Model`. Import nothing heavier than numpy and pillow
+before `load` is called: importing torch alone takes 11 s.
+
+A model in the worker's process has a `batch`: how many images or texts it puts on its device at once; the
+worker lowers it to what fits (jobs/services/batch_sizes.py). A model on a server has `in_flight` instead: how
+many requests it takes at once (jobs/services/stream_session.py).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +44,14 @@ def is_device_error(error: BaseException) -> bool:
         return False
     named = any(cls.__name__ == "AcceleratorError" for cls in type(error).__mro__)
     return named or any(part in text for part in _DEVICE_ERRORS)
+
+
+class ServerAway(Exception):
+    """A server gave no answer, or asks to wait for long. The job is not to blame and is asked again later."""
+
+
+class Refused(Exception):
+    """The server refused this request for good, for example since it is too long. The message says why."""
 
 
 class OutOfMemory(Exception):
@@ -81,6 +92,84 @@ class ScoredCaption:
     score: float | None = None
 
 
+@dataclass(frozen=True)
+class Question:
+    """One asking of a model that answers in text. `image`: what it is about, if it is about one."""
+
+    prompt: str
+    seed: int
+    image: Image | None = None
+
+
+FILTERED = "filter"
+"""`Reply.ended` of an answer that a model's or a server's filter withheld or cut off."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer. `ended`: why: "stop" (by itself), "length" (at `max_tokens`), FILTERED, or a word of the
+    server's own. Tokens: None if the server does not count them."""
+
+    text: str
+    ended: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """A text to classify, or a pair of texts, such as premise and hypothesis."""
+
+    text: str
+    pair: str = ""
+
+
+class Answerer(Protocol):
+    """A language model or vision-language model in this process."""
+
+    about: About
+    batch: int
+
+    def answer(self, questions: Sequence[Question]) -> list[Reply]:
+        """One reply per question, in order. With a repeatable recipe and on a CPU a reply does not depend on
+        the other questions. Raises OutOfMemory, BackendError."""
+
+
+class RemoteAnswerer(Protocol):
+    """The same on a server."""
+
+    about: About
+    in_flight: int
+
+    async def answer(self, question: Question) -> Reply:
+        """Raises Refused, ServerAway, BackendError. Waits itself while the server is busy."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+
+
+class Classifier(Protocol):
+    about: About
+    batch: int
+    labels: tuple[str, ...]
+
+    def classify(self, texts: Sequence[TextPair]) -> list[tuple[float, ...]]:
+        """For each text the probabilities of `labels`, in that order. Raises OutOfMemory, BackendError."""
+
+
+class RemoteTextToImage(Protocol):
+    """A text-to-image model on a server. It need not make the same image again."""
+
+    about: About
+    in_flight: int
+
+    async def generate(self, request: ImageRequest) -> GeneratedImage:
+        """Raises Refused, ServerAway, BackendError. Waits itself while the server is busy."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+
+
 class TextToImage(Protocol):
     about: About
     batch: int
@@ -114,3 +203,13 @@ class Encoder(Protocol):
 
     def encode_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dim). Raises OutOfMemory, BackendError."""
+
+
+LocalModel = TextToImage | Captioner | Encoder | Answerer | Classifier
+RemoteModel = RemoteAnswerer | RemoteTextToImage
+Model = LocalModel | RemoteModel
+
+
+def is_remote(model: Model) -> TypeGuard[RemoteModel]:
+    """Whether the model is on a server."""
+    return hasattr(model, "in_flight")

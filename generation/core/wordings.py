@@ -5,7 +5,14 @@
 
 from django.utils.translation import gettext_noop, pgettext_lazy
 
-RUN_KINDS = (gettext_noop("pictures"), gettext_noop("Captions"), gettext_noop("Embeddings"))
+RUN_KINDS = (
+    gettext_noop("Images"),
+    gettext_noop("Captions"),
+    gettext_noop("Embeddings"),
+    gettext_noop("Completions"),
+    gettext_noop("Descriptions"),
+    gettext_noop("Classifications"),
+)
 RUN_STATES = (
     pgettext_lazy("state of a run", "Planned"),
     pgettext_lazy("state of a run", "Running"),

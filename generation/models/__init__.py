@@ -1,7 +1,20 @@
-"""Runs and jobs, and the images, captions and embeddings they made (DESIGN §3, §6)."""
+"""Runs and jobs, and what they made: images, captions, embeddings, answers (DESIGN §3, §6)."""
 
-from generation.models.products import Caption, Embedding, Provenance
-from generation.models.runs import BatchSize, Job, Run, RunKind, RunState
+from generation.models.products import Answer, Caption, Embedding, Provenance
+from generation.models.runs import ASKINGS, IMPORTED, BatchSize, Job, Run, RunKind, RunState
 from generation.models.workers import Worker
 
-__all__ = ["BatchSize", "Caption", "Embedding", "Job", "Provenance", "Run", "RunKind", "RunState", "Worker"]
+__all__ = [
+    "ASKINGS",
+    "IMPORTED",
+    "Answer",
+    "BatchSize",
+    "Caption",
+    "Embedding",
+    "Job",
+    "Provenance",
+    "Run",
+    "RunKind",
+    "RunState",
+    "Worker",
+]

@@ -1,4 +1,4 @@
-"""The results of jobs: how each image was made, its captions, its embeddings."""
+"""The results of jobs: how each image was made, its captions, its embeddings, and what models answered."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models import Attribute, Image
-from generation.models.runs import PROMPT_SET_CHOICES, Run
+from generation.models.runs import PROMPT_SET_CHOICES, Job, Run
 
 
 class Provenance(models.Model):
@@ -88,3 +88,32 @@ class Embedding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.image_id} ({self.dim})"
+
+
+class Answer(models.Model):
+    """What a model answered to one asking. What was asked stands in its job.
+
+    For a classification `text` is the likeliest label and `probabilities` maps each label to its probability.
+    Nothing here is a person's judgement (PROTOCOL §16).
+    """
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="answer")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="answers", db_index=False)
+    text = models.TextField(blank=True)
+    ended = models.CharField(max_length=40, blank=True, help_text="Why it ended: stop, length, filter ...")
+    tokens_in = models.PositiveIntegerField(null=True)
+    tokens_out = models.PositiveIntegerField(null=True)
+    seconds = models.FloatField(
+        null=True, help_text="Model time: its share of a batch, or until a server answered."
+    )
+    probabilities = models.JSONField(null=True, help_text="Label -> probability, of a classification.")
+    extra = models.JSONField(
+        default=dict, blank=True, help_text="Further fields of an answer that was made elsewhere."
+    )
+
+    class Meta:
+        ordering = ["job"]
+        indexes: ClassVar = [models.Index(fields=["run", "job"], name="answer_of_run")]
+
+    def __str__(self) -> str:
+        return self.text[:200]

@@ -1,4 +1,5 @@
-"""Plan images of identity groups, or captions or embeddings of a set's images. Planning only reads."""
+"""Plan images of identity groups, captions or embeddings of a set's images, or askings of a model. Planning
+only reads."""
 
 from __future__ import annotations
 
@@ -6,19 +7,20 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Image, ImageSet, Study
 from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units.planned import quoted_list
 from generation import backends
 from generation.backends.base import BackendError
-from generation.models import Job, Run, RunState
+from generation.models import Run
+from generation.plans.askings import Asking, Askings
 from generation.plans.errors import PlanRefused
+from generation.plans.plan import Plan, PlannedPrompt
 from generation.plans.queries.estimates import Estimate, cost_of_precision, estimate
 from generation.plans.queries.identity_groups import attributes_by_group
 from generation.plans.queries.image_sets import (
@@ -29,67 +31,22 @@ from generation.plans.queries.image_sets import (
     purpose_of,
     study_without_images,
 )
+from generation.plans.queries.jobs import missing_jobs
+from generation.plans.queries.runs import check_run_name, check_same_recipe
 from generation.recipes import prompts
+from generation.recipes.limits import Limits
 from generation.recipes.prompts import Prompt, PromptSet
-from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe, digest
+from generation.recipes.recipes import (
+    AskingRecipe,
+    CaptionRecipe,
+    EmbeddingRecipe,
+    ImageRecipe,
+    Recipe,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedPrompt:
-    """One prompt of one group, for `recipe.images_per_prompt` images."""
-
-    group_id: int
-    prompt: Prompt
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A recipe, the image set it fills or reads (by name: it may not exist yet), and its `prompts` for
-    images, or the `images` (ids) to read. `attach_to`: a draft study that will show the set."""
-
-    recipe: Recipe
-    image_set: str
-    prompts: tuple[PlannedPrompt, ...] = ()
-    images: tuple[int, ...] = ()
-    study: Study | None = None
-    attach_to: Study | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def recipe_hash(self) -> str:
-        return digest(self.recipe, image_set=self.image_set)
-
-    @property
-    def per_prompt(self) -> int:
-        return self.recipe.images_per_prompt if isinstance(self.recipe, ImageRecipe) else 0
-
-    @property
-    def total(self) -> int:
-        return len(self.images) + len(self.prompts) * self.per_prompt
-
-    def split(self, *, min_jobs: int) -> Iterator[Plan]:
-        """The same plan in parts of about `min_jobs` jobs; no group is split."""
-        for start in range(0, len(self.images), min_jobs):
-            yield replace(self, images=self.images[start : start + min_jobs])
-        part: list[PlannedPrompt] = []
-        for _group, of_group in itertools.groupby(self.prompts, key=lambda each: each.group_id):
-            part += of_group
-            if len(part) * self.per_prompt >= min_jobs:
-                yield replace(self, prompts=tuple(part))
-                part = []
-        if part:
-            yield replace(self, prompts=tuple(part))
-
-
-@dataclass(frozen=True)
-class MissingJobs:
-    """The part of a plan without jobs: (prompt, number) of images to generate, or ids of `images` to read."""
-
-    prompts: tuple[tuple[PlannedPrompt, int], ...]
-    images: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.prompts) + len(self.images)
+_JOBS_PER_QUERY = 2000
+_EXAMPLES = 13
+_SAMPLED = 1000
 
 
 @dataclass(frozen=True)
@@ -203,14 +160,47 @@ def plan_captions_or_embeddings(
     return Plan(recipe=recipe, image_set=image_set.name, images=with_file, study=study, notes=tuple(notes))
 
 
+def plan_askings(
+    *,
+    recipe: AskingRecipe,
+    name: str,
+    askings: Askings,
+    image_set: ImageSet | None = None,
+    limits: Limits | None = None,
+    notes: Sequence[str] = (),
+) -> Plan:
+    """Plan a run, called `name`, that asks a model. `image_set`: of the images that it asks about.
+
+    Raises PlanRefused with the cure; writes nothing.
+    """
+    _check_backend(recipe)
+    check_run_name(name)
+    if not len(askings):
+        raise PlanRefused(_("There is nothing to ask. Give at least one prompt."))
+    plan = Plan(
+        recipe=recipe,
+        image_set=image_set.name if image_set else "",
+        name=name,
+        askings=askings,
+        limits=limits or Limits(),
+        notes=(*cost_of_precision(recipe), *notes),
+    )
+    check_same_recipe(plan.name, plan.recipe_hash, recipe)
+    return plan
+
+
 def preview(plan: Plan) -> Preview:
     """What a plan would make. Writes nothing."""
-    added = len(missing_jobs(plan))
+    run = Run.objects.filter(recipe_hash=plan.recipe_hash).first()
+    if plan.name and run is None:
+        added = plan.total
+    else:
+        added = sum(len(missing_jobs(part)) for part in plan.split(min_jobs=_JOBS_PER_QUERY))
     first = plan.prompts[0].group_id if plan.prompts else None
     planned = Counter(each.prompt.prompt_set for each in plan.prompts)
     return Preview(
         plan=plan,
-        run=Run.objects.filter(recipe_hash=plan.recipe_hash).first(),
+        run=run,
         total=plan.total,
         added=added,
         groups=len({each.group_id for each in plan.prompts}),
@@ -218,37 +208,21 @@ def preview(plan: Plan) -> Preview:
             kind: plan.per_prompt * planned[PromptSet(kind)]
             for kind in getattr(plan.recipe, "prompt_sets", ())
         },
-        prompts=[each.prompt.text for each in plan.prompts if each.group_id == first],
-        estimate=estimate(plan.recipe, jobs=added),
+        prompts=[
+            *(each.prompt.text for each in plan.prompts if each.group_id == first),
+            *(_asked(each) for each in itertools.islice(plan.askings, _EXAMPLES)),
+        ],
+        estimate=estimate(plan.recipe, jobs=added, limits=plan.limits, examples=_sample(plan)),
     )
 
 
-def missing_jobs(plan: Plan) -> MissingJobs:
-    """The part of a plan without jobs. Jobs of other runs with the same set and generator count: planning ten
-    images per prompt when there are five adds five."""
-    if not isinstance(plan.recipe, ImageRecipe):
-        jobs = Job.objects.filter(run__recipe_hash=plan.recipe_hash)
-        if plan.images:
-            jobs = jobs.filter(image__gte=min(plan.images), image__lte=max(plan.images))
-        existing = set(jobs.order_by().values_list("image", flat=True))
-        return MissingJobs(prompts=(), images=tuple(pk for pk in plan.images if pk not in existing))
-    groups = {each.group_id for each in plan.prompts}
-    jobs = Job.objects.filter(run__image_set__name=plan.image_set, group__in=groups).exclude(
-        # left over by a worker that was busy when the run was cancelled
-        run__state=RunState.CANCELLED,
-        state__in=(JobState.PENDING, JobState.FAILED),
-        image=None,
-    )
-    planned = set(jobs.order_by().values_list("group", "prompt_set", "prompt", "number").iterator())
-    return MissingJobs(
-        prompts=tuple(
-            (each, number)
-            for each in plan.prompts
-            for number in range(1, plan.per_prompt + 1)
-            if (each.group_id, each.prompt.prompt_set.value, each.prompt.text, number) not in planned
-        ),
-        images=(),
-    )
+def _asked(asking: Asking) -> str:
+    return f"{asking.prompt} → {asking.text_pair}" if asking.text_pair else asking.prompt
+
+
+def _sample(plan: Plan) -> list[str]:
+    """Texts of some askings, to estimate their tokens."""
+    return [_asked(each) for each in itertools.islice(plan.askings, _SAMPLED)]
 
 
 def _prompts(group: IdentityGroup, recipe: ImageRecipe, drawn: GroupDraw | None) -> Iterator[Prompt]:

@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from generation.recipes import loras
+from generation.recipes.askings import ClassificationRecipe, CompletionRecipe, DescriptionRecipe
+from generation.recipes.checks import RecipeRefused, check_dtype, check_seed, require
 from generation.recipes.prompts import PromptSet
 
 FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
 VERSION = 1
-DTYPES = ("auto", "float32", "float16", "bfloat16")
 _WHEN_ABSENT: Mapping[str, Any] = {
     "repeatable": True,
     "variant": "",
@@ -27,13 +28,8 @@ _WHEN_ABSENT: Mapping[str, Any] = {
 }
 """Fields that were added later: name -> what a stored recipe without it means. `as_json` leaves a field out
 at that value, so older recipes keep their hash."""
-_SEED_BITS = 63  # fits a signed 64-bit column and torch's generators
 QUANTISATIONS = ("bitsandbytes_4bit", "bitsandbytes_8bit", "torchao_int8")
 OFFLOADS = ("model", "sequential")
-
-
-class RecipeRefused(ValueError):
-    """An invalid recipe; the message names the field and the cure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,19 +69,19 @@ class ImageRecipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _require(bool(self.prompt_sets), "prompt_sets", "name at least one")
+        require(bool(self.prompt_sets), "prompt_sets", "name at least one")
         for name in self.prompt_sets:
-            _require(name in list(PromptSet), "prompt_sets", f"'{name}' is none of {', '.join(PromptSet)}")
-        _require(1 <= self.images_per_prompt <= 1000, "images_per_prompt", "choose 1 to 1000")
-        _require(self.steps is None or 1 <= self.steps <= 1000, "steps", "choose 1 to 1000")
-        _require(self.guidance is None or 0 <= self.guidance <= 100, "guidance", "choose 0 to 100")
+            require(name in list(PromptSet), "prompt_sets", f"'{name}' is none of {', '.join(PromptSet)}")
+        require(1 <= self.images_per_prompt <= 1000, "images_per_prompt", "choose 1 to 1000")
+        require(self.steps is None or 1 <= self.steps <= 1000, "steps", "choose 1 to 1000")
+        require(self.guidance is None or 0 <= self.guidance <= 100, "guidance", "choose 0 to 100")
         for name in ("width", "height"):
             value = getattr(self, name)
-            _require(8 <= value <= 4096 and value % 8 == 0, name, "choose a multiple of 8 from 8 to 4096")
-        _require(self.dtype in DTYPES, "dtype", "auto, float32, float16 or bfloat16")
-        _require(self.safety in ("off", "record", "block"), "safety", "off, record or block")
-        _require(0 <= self.seed < 2**_SEED_BITS, "seed", f"choose 0 to 2^{_SEED_BITS} - 1")
-        _require(bool(self.model.strip()), "model", "give a hub id or a local folder")
+            require(8 <= value <= 4096 and value % 8 == 0, name, "choose a multiple of 8 from 8 to 4096")
+        check_dtype(self.dtype)
+        require(self.safety in ("off", "record", "block"), "safety", "off, record or block")
+        check_seed(self.seed)
+        require(bool(self.model.strip()), "model", "give a hub id or a local folder")
         self._check_loading()
 
     def _check_loading(self) -> None:
@@ -97,19 +93,19 @@ class ImageRecipe:
                 raise RecipeRefused(f"recipe: lora: {error}.") from error
         for name, known in (("quantisation", QUANTISATIONS), ("offload", OFFLOADS)):
             cure = f"leave it empty, or choose one of {', '.join(known)}"
-            _require(getattr(self, name) in ("", *known), name, cure)
+            require(getattr(self, name) in ("", *known), name, cure)
         # The weights would be in few bits and all sums in 32.
-        _require(
+        require(
             not self.quantisation or self.dtype != "float32",
             "dtype",
             "a quantised model computes in half precision: choose bfloat16 or float16",
         )
-        _require(
+        require(
             self.quantisation != "torchao_int8" or self.dtype != "float16",
             "dtype",
             "torchao computes in bfloat16 only: choose bfloat16",
         )
-        _require(
+        require(
             not (self.offload and self.compiled),
             "compiled",
             "a compiled model stays on the GPU: do not compile, or leave offload empty",
@@ -133,8 +129,8 @@ class CaptionRecipe:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _require(1 <= self.count <= 1000, "count", "choose 1 to 1000 captions")
-        _require(self.dtype in DTYPES, "dtype", "auto, float32, float16 or bfloat16")
+        require(1 <= self.count <= 1000, "count", "choose 1 to 1000 captions")
+        check_dtype(self.dtype)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,13 +147,18 @@ class EmbeddingRecipe:
     repeatable: bool = False
 
     def __post_init__(self) -> None:
-        _require(bool(self.model.strip()), "model", "name an architecture or local-dir:/folder")
-        _require(self.dtype in DTYPES, "dtype", "auto, float32, float16 or bfloat16")
+        require(bool(self.model.strip()), "model", "name an architecture or local-dir:/folder")
+        check_dtype(self.dtype)
 
 
-Recipe = ImageRecipe | CaptionRecipe | EmbeddingRecipe
+AskingRecipe = CompletionRecipe | DescriptionRecipe | ClassificationRecipe
+Recipe = ImageRecipe | CaptionRecipe | EmbeddingRecipe | AskingRecipe
 _KINDS: dict[str, type[Recipe]] = {
-    recipe.kind: recipe for recipe in (ImageRecipe, CaptionRecipe, EmbeddingRecipe)
+    recipe.kind: recipe
+    for recipe in (
+        *(ImageRecipe, CaptionRecipe, EmbeddingRecipe),
+        *(CompletionRecipe, DescriptionRecipe, ClassificationRecipe),
+    )
 }
 
 
@@ -183,12 +184,12 @@ def with_absent(stored: Mapping[str, Any]) -> dict[str, Any]:
 def from_json(stored: Mapping[str, Any]) -> Recipe:
     """Inverse of `as_json`. Raises RecipeRefused for an unknown kind, version or field."""
     kind = stored.get("kind")
-    _require(kind in _KINDS, "kind", f"'{kind}' is none of {', '.join(_KINDS)}")
+    require(kind in _KINDS, "kind", f"'{kind}' is none of {', '.join(_KINDS)}")
     fields = with_absent(stored)
     version = fields.pop("version", None)
     del fields["kind"]
-    _require(version == VERSION, "version", f"{version} was written by another version of the program")
-    for name in ("prompt_sets", "lora"):
+    require(version == VERSION, "version", f"{version} was written by another version of the program")
+    for name in ("prompt_sets", "lora", "stop", "labels"):
         if name in fields:
             fields[name] = tuple(fields[name])
     try:
@@ -197,16 +198,20 @@ def from_json(stored: Mapping[str, Any]) -> Recipe:
         raise RecipeRefused(f"recipe: {error}") from error
 
 
-def digest(recipe: Recipe, *, image_set: str) -> str:
-    """SHA-256, in hex, of the canonical recipe and the image set that it fills or reads."""
+def digest(recipe: Recipe, *, image_set: str, name: str = "") -> str:
+    """SHA-256, in hex, of the canonical recipe, the image set that it fills or reads, and the run's name."""
+    named = {"name": name} if name else {}
     canonical = json.dumps(
-        {"image_set": image_set, **as_json(recipe)}, sort_keys=True, separators=(",", ":"), ensure_ascii=True
+        {"image_set": image_set, **named, **as_json(recipe)},
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=True,
     )
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def picture_seed(*, seed: int, prompt: str, number: int) -> int:
-    """The seed of image `number` (from 1) of a prompt: 63 bits of a SHA-256."""
+def sample_seed(*, seed: int, prompt: str, number: int) -> int:
+    """The seed of sample `number` (from 1) of a prompt: 63 bits of a SHA-256."""
     hashed = hashlib.sha256(f"{seed}\x1f{prompt}\x1f{number}".encode()).digest()
     return int.from_bytes(hashed[:8], "big") >> 1
 
@@ -217,8 +222,3 @@ def option_value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _require(condition: bool, name: str, cure: str) -> None:
-    if not condition:
-        raise RecipeRefused(f"recipe: {name}: {cure}.")

@@ -22,6 +22,7 @@ from generation.jobs import tasks
 from generation.models import Run
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
+from generation.plans.plan import Plan
 from generation.runs import queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
@@ -75,7 +76,7 @@ class Runs(Resource):
                 preview = replace(preview, run=runs.ensure(plan=plan, by=request.user).run)
         return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
 
-    def _plan(self, request: Request) -> plans.Plan:
+    def _plan(self, request: Request) -> Plan:
         """The plan from the request body, validated by the page's form."""
         data = request.data
         kind = data.get("kind") if isinstance(data, Mapping) else None

@@ -16,9 +16,10 @@ from annotation.models import ImageSet, Study
 from generation import backends
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
+from generation.plans.plan import Plan
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries.identity_groups import groups_by_name, groups_of
-from generation.plans.services import Plan
+from generation.recipes.checks import RecipeRefused
 from generation.recipes.recipes import (
     FAKE,
     OFFLOADS,
@@ -27,7 +28,6 @@ from generation.recipes.recipes import (
     EmbeddingRecipe,
     ImageRecipe,
     Recipe,
-    RecipeRefused,
     option_value,
 )
 

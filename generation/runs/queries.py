@@ -1,11 +1,11 @@
 """The progress of runs, and what their pages list. Read-only."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -105,16 +105,6 @@ def resumed_message(run: Run) -> str:
         return ""
     resumed = _RESUMED % {"run": run.pk, "error": run.error}
     return resumed if run.failures_accepted else f"{resumed} {_MAY_PAUSE}"
-
-
-def last_indexes(image_set: int, *, groups: Collection[int]) -> dict[int, int]:
-    """Group id -> the highest number of its existing and planned images in the set."""
-    images = Image.objects.filter(image_set=image_set, group__in=groups).order_by().values_list("group")
-    jobs = Job.objects.filter(run__image_set=image_set, group__in=groups).order_by().values_list("group")
-    last: dict[int, int] = {}
-    for group, index in [*images.annotate(Max("index")), *jobs.annotate(Max("index"))]:
-        last[group] = max(last.get(group, 0), index)
-    return last
 
 
 def progress(run: Run, *, now: datetime | None = None) -> Progress:

@@ -10,7 +10,8 @@ from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
 from generation.plans.prompt_choices import PROMPT_CHOICES
-from generation.recipes.recipes import DTYPES, OFFLOADS, QUANTISATIONS
+from generation.recipes.checks import DTYPES
+from generation.recipes.recipes import OFFLOADS, QUANTISATIONS
 from generation.runs.services import ACTIONS
 
 LARGEST_SEED = 2**63 - 1
@@ -159,7 +160,13 @@ class RunSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField(source="run.pk")
     kind = serializers.ChoiceField(RunKind.choices, source="run.kind")
     state = serializers.ChoiceField(RunState.choices, source="run.state")
-    image_set = serializers.CharField(source="run.image_set.name")
+    name = serializers.CharField(source="run.name", allow_blank=True, help_text="Of a run that asks a model.")
+    image_set = serializers.CharField(
+        source="run.image_set.name",
+        default=None,
+        allow_null=True,
+        help_text="What it fills or reads; null if it needs no images.",
+    )
     backend = serializers.CharField(source="run.backend")
     model = serializers.CharField(source="run.model")
     recipe = serializers.DictField(source="run.recipe", help_text="Everything that determines the results.")

@@ -8,32 +8,41 @@ A transition is one conditional UPDATE, which succeeded if it changed a row; the
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from annotation.core.leases import OPEN, JobState
-from annotation.models import Attribute, AuditEvent, ImageSet, Study
+from annotation.models import AuditEvent, ImageSet, Study
 from annotation.studies.services import studies
 from generation import backends
 from generation.backends.base import BackendError
 from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
+from generation.plans.errors import PlanRefused
+from generation.plans.plan import Plan
 from generation.plans.queries.image_sets import check_set
-from generation.plans.services import MissingJobs, Plan, missing_jobs
-from generation.recipes.recipes import FAKE, ImageRecipe, RecipeRefused, as_json, from_json, picture_seed
-from generation.runs import errors, queries
+from generation.plans.queries.jobs import missing_jobs, new_jobs
+from generation.recipes import limits
+from generation.recipes.checks import RecipeRefused
+from generation.recipes.recipes import (
+    FAKE,
+    ImageRecipe,
+    as_json,
+    from_json,
+)
+from generation.runs import errors
 from generation.runs.errors import RunRefused
 
 logger = logging.getLogger(__name__)
 
 _JOBS_PER_TRANSACTION = 2000
-_NEVER_MADE = Q(group=None) | Q(image=None)
+_NEVER_MADE = Q(group=None) | Q(image=None) | ~Q(key="")
 """All jobs but those that generate a lost file again (image_sets/services.py)."""
 _TRANSITIONS = {
     "start": ((RunState.PLANNED,), "run started"),
@@ -56,10 +65,10 @@ class EnsuredRun:
 def ensure(*, plan: Plan, by: User | None) -> EnsuredRun:
     """Get or create the run of a plan, with all its jobs. The same plan again adds nothing.
 
-    Two calls at once wait for each other at the image set's row, and each adds the jobs that are still
-    missing. Jobs are added in several transactions, so that annotators' answers are not blocked; calling it
-    again completes an interrupted call. Raises PlanRefused if another recipe fills the set by now, and
-    StudyRefused if the study cannot show the set; nothing is written then.
+    Two calls at once wait for each other at the row of the image set or of the run, and each adds the jobs
+    that are still missing. Jobs are added in several transactions, so that annotators' answers are not
+    blocked; calling it again completes an interrupted call. Raises PlanRefused if another recipe fills the
+    set or has the name by now, and StudyRefused if the study cannot show the set; nothing is written then.
     """
     with transaction.atomic():
         run, created = _get_or_create(plan, by)
@@ -72,7 +81,7 @@ def ensure(*, plan: Plan, by: User | None) -> EnsuredRun:
             if run.state == RunState.CANCELLED:
                 break
             missing = missing_jobs(part)
-            Job.objects.bulk_create(_jobs(run, part, missing), batch_size=_JOBS_PER_TRANSACTION)
+            Job.objects.bulk_create(new_jobs(run, part, missing), batch_size=_JOBS_PER_TRANSACTION)
             if missing and run.state == RunState.DONE:
                 _reset_to_planned(run)
             added += len(missing)
@@ -152,17 +161,20 @@ def discard(*, run: Run, by: User | None) -> bool:
     Another recipe can then fill that set. Returns True; raises RunRefused.
     """
     with transaction.atomic():
-        image_set = ImageSet.objects.select_for_update(no_key=True).get(pk=run.image_set_id)
+        image_set = ImageSet.objects.select_for_update(no_key=True).filter(runs=run).first()
         run = Run.objects.select_for_update().get(pk=run.pk)
         if run.state == RunState.RUNNING:
             raise RunRefused(errors.RUNNING % {"run": run.pk})
         # Waits for a worker that is just completing a job; such a job is then done and stays.
         run.jobs.filter(_NEVER_MADE).exclude(state=JobState.DONE).delete()
-        results = (run.jobs, run.provenances, run.captions, run.embeddings)
+        results = (run.jobs, run.provenances, run.captions, run.embeddings, run.answers)
         if any(each.exists() for each in results):
             raise RunRefused(errors.HAS_RESULTS % {"run": run.pk})
-        _audit("run discarded", run, by, image_set=image_set.name)
+        about: dict[str, Any] = {"name": run.name} if image_set is None else {"image_set": image_set.name}
+        _audit("run discarded", run, by, study=None, **about)
         run.delete()
+        if image_set is None:
+            return True
         users = (image_set.images, image_set.runs, image_set.task_set)
         if not any(each.exists() for each in users):
             image_set.delete()
@@ -194,25 +206,31 @@ def _get_or_create(plan: Plan, by: User | None) -> tuple[Run, bool]:
     if isinstance(plan.recipe, ImageRecipe):
         # Checked again, now that the set is locked.
         check_set(plan.image_set, plan.recipe)
-    run, created = Run.objects.get_or_create(
-        recipe_hash=plan.recipe_hash,
-        defaults={
-            "kind": plan.recipe.kind,
-            "image_set": image_set,
-            "backend": plan.recipe.backend,
-            "recipe": as_json(plan.recipe),
-            "created_by": by,
-        },
-    )
-    if created and isinstance(plan.recipe, ImageRecipe) and not image_set.images.exists():
+    defaults = {
+        "kind": plan.recipe.kind,
+        "name": plan.name,
+        "image_set": image_set,
+        "backend": plan.recipe.backend,
+        "recipe": as_json(plan.recipe),
+        "created_by": by,
+    }
+    try:
+        run, created = Run.objects.get_or_create(recipe_hash=plan.recipe_hash, defaults=defaults)
+    except IntegrityError as error:  # somebody has just taken the name
+        raise PlanRefused(
+            f"There is already a run '{plan.name}', with another recipe. Choose another name."
+        ) from error
+    if plan.name:
+        Run.objects.filter(pk=run.pk).update(limits=limits.as_json(plan.limits))
+    if created and image_set and isinstance(plan.recipe, ImageRecipe) and not image_set.images.exists():
         # The set may have been filled by a run that made nothing.
         ImageSet.objects.filter(pk=image_set.pk).update(**_made_by(plan.recipe))
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if run.state == RunState.CANCELLED:
         _delete_open_jobs(run)
-        if missing_jobs(plan):
+        if any(missing_jobs(part) for part in plan.split(min_jobs=_JOBS_PER_TRANSACTION)):
             _reset_to_planned(run)
-    if plan.attach_to is not None:
+    if plan.attach_to is not None and image_set is not None:
         studies.attach_image_set(study=plan.attach_to, image_set=image_set, by=by)
     return run, created
 
@@ -221,8 +239,11 @@ def _reset_to_planned(run: Run) -> None:
     Run.objects.filter(pk=run.pk).update(state=RunState.PLANNED, finished_at=None, error="")
 
 
-def _lock_image_set(plan: Plan) -> ImageSet:
-    """Get or create the set, and lock it, so that nobody else numbers its images or plans jobs for it."""
+def _lock_image_set(plan: Plan) -> ImageSet | None:
+    """Get or create the set, and lock it, so that nobody else numbers its images or plans jobs for it. None
+    for a plan without images."""
+    if not plan.image_set:
+        return None
     if isinstance(plan.recipe, ImageRecipe):
         new = {"title": plan.image_set, **_made_by(plan.recipe)}
         ImageSet.objects.get_or_create(name=plan.image_set, defaults=new)
@@ -232,29 +253,6 @@ def _lock_image_set(plan: Plan) -> ImageSet:
 def _made_by(recipe: ImageRecipe) -> dict[str, Any]:
     drawn = recipe.backend == FAKE
     return {"model_name": FAKE if drawn else recipe.model, "drawn": drawn}
-
-
-def _jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
-    for image in missing.images:
-        yield Job(run=run, image_id=image)
-    if not missing.prompts or not isinstance(plan.recipe, ImageRecipe):
-        return
-    texts = {each.prompt.attribute for each, _ in missing.prompts if each.prompt.attribute}
-    attributes = dict(Attribute.objects.filter(text__in=texts).values_list("text", "pk"))
-    last = queries.last_indexes(run.image_set_id, groups={each.group_id for each, _ in missing.prompts})
-    for each, number in missing.prompts:
-        prompt = each.prompt
-        last[each.group_id] = last.get(each.group_id, 0) + 1
-        yield Job(
-            run=run,
-            group_id=each.group_id,
-            attribute_id=attributes[prompt.attribute] if prompt.attribute else None,
-            prompt_set=prompt.prompt_set.value,
-            prompt=prompt.text,
-            number=number,
-            index=last[each.group_id],
-            seed=picture_seed(seed=plan.recipe.seed, prompt=prompt.text, number=number),
-        )
 
 
 def _delete_open_jobs(run: Run) -> None:

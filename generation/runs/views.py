@@ -22,9 +22,10 @@ from generation.jobs import tasks
 from generation.models import Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
+from generation.plans.plan import Plan
 from generation.plans.prompt_choices import PROMPT_CHOICES
-from generation.plans.services import Plan
 from generation.recipes import recipes
+from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
 from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
 from generation.runs import queries
@@ -115,10 +116,14 @@ def _settings(run: Run) -> dict[str, Any]:
     """What a run was planned with, as initial form data."""
     try:
         recipe = recipes.from_json(run.recipe)
-    except recipes.RecipeRefused:  # of another version of the program
+    except RecipeRefused:  # of another version of the program
         return {}
     groups = "\n".join(queries.group_names(run))
-    return {**_initial_from_recipe(recipe), "image_set": run.image_set.name, "groups": groups}
+    return {
+        **_initial_from_recipe(recipe),
+        "image_set": run.image_set.name if run.image_set else "",
+        "groups": groups,
+    }
 
 
 def _initial_from_recipe(recipe: Recipe) -> dict[str, Any]:

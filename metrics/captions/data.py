@@ -59,7 +59,7 @@ def caption_runs(study: Study, run: str = NEWEST) -> list[Run]:
     )
     runs = list(finished.select_related("image_set").order_by("-finished_at", "-pk"))
     if run == NEWEST:
-        newest: dict[int, Run] = {}
+        newest: dict[int | None, Run] = {}
         for one in runs:
             newest.setdefault(one.image_set_id, one)
         return list(newest.values())
@@ -147,7 +147,7 @@ def describe_captions(study: Study, parameters: Mapping[str, str]) -> str:
     if not runs:
         return "no captions: nothing was captioned yet"
     named = " and ".join(
-        f"run {run.pk} ({run.backend}, {run.image_set.name})" for run in sorted(runs, key=lambda run: run.pk)
+        f"run {run.pk} ({run.backend}, {run.about})" for run in sorted(runs, key=lambda run: run.pk)
     )
     return f"captions: the best {parameters['top']} of each image by {named}"
 

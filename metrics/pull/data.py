@@ -205,6 +205,7 @@ def _describe_run(chosen: Run) -> str:
     # the fake encoder only reads colours and has no model, whatever its recipe says
     keys = ("model", "pretrained") if chosen.backend != FAKE else ("backend",)
     model = ", ".join(str(chosen.recipe[key]) for key in keys if chosen.recipe.get(key))
+    assert chosen.image_set is not None, "a database constraint"
     of = f"of the image set {chosen.image_set.name}"
     drawn = ", DRAWN PICTURES, no model's output" if chosen.image_set.drawn else ""
     return f"embeddings by {model or chosen.backend} (run {chosen.pk}) {of}{drawn}"

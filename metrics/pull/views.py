@@ -73,7 +73,8 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "behind": pages.group_images(embedded, row, page=parse_id(request.GET.get("page", "1")))
         if row
         else None,
-        "sees_images": policies.may_see_set(request.user, embedded.image_set),
+        "sees_images": embedded.image_set is not None
+        and policies.may_see_set(request.user, embedded.image_set),
         "comparable_runs": comparable,
         "other": other,
         "first_name": _run_label(embedded),

@@ -25,7 +25,7 @@ from annotation.images import files as image_files  # noqa: E402
 from annotation.models import Image  # noqa: E402
 from generation.backends.image_fake import FakeTextToImage  # noqa: E402
 from generation.jobs import tasks  # noqa: E402
-from generation.jobs.services import claims, session, work  # noqa: E402
+from generation.jobs.services import claims, pauses, session, work  # noqa: E402
 from generation.models import Job, Provenance, Run, RunState, Worker  # noqa: E402
 from tests.generation.jobs.world import run_of_pictures  # noqa: E402
 
@@ -85,7 +85,7 @@ def _asked(question: Callable[[], T]) -> T:
 
 def make_on_a_small_disk(run_id: str) -> dict[str, object]:
     """Work where there is room for a part only; more room comes when it has been missed."""
-    session._STORAGE_SECONDS = 1
+    pauses.STORAGE_SECONDS = 1
     media = Path(settings.MEDIA_ROOT)
     media.mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", str(media)], check=True)

@@ -1,18 +1,19 @@
 """The batch that fits into a device's memory: kept by run and device, smaller when full, grown again."""
 
+from generation.backends.base import LocalModel
 from generation.jobs.services import loaded_model
 from generation.jobs.services.loaded_model import Loaded
 from generation.models import BatchSize, Run
 
 
-def limit(run: Run, loaded: Loaded) -> None:
+def limit(run: Run, loaded: Loaded[LocalModel]) -> None:
     """Lower the model's batch to what fitted into such a device before."""
     known = BatchSize.objects.filter(run=run, device=_device(loaded)).first()
     if known is not None:
         loaded.model.batch = min(loaded.model.batch, known.size)
 
 
-def update(run: Run, loaded: Loaded, *, before: int, jobs: int) -> bool:
+def update(run: Run, loaded: Loaded[LocalModel], *, before: int, jobs: int) -> bool:
     """Note that a batch of `jobs` jobs ended, which began with a limit of `before`; returns whether the size
     shrank. Grow it again after many full batches, later each time that it turns out to be too large."""
     model = loaded.model
@@ -30,6 +31,6 @@ def update(run: Run, loaded: Loaded, *, before: int, jobs: int) -> bool:
     return False
 
 
-def _device(loaded: Loaded) -> str:
+def _device(loaded: Loaded[LocalModel]) -> str:
     """The device's name, without the number format and the batch that follow it."""
     return loaded.model.about.device.partition(",")[0][:120]

@@ -10,10 +10,9 @@ from typing import Any
 
 from annotation.core import storage_trouble
 from annotation.core.leases import Claim
-from generation.backends.base import BackendError, DeviceFailed, OutOfMemory, is_device_error
+from generation.backends.base import BackendError, DeviceFailed, LocalModel, OutOfMemory, is_device_error
 from generation.jobs.services import loaded_model
 from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
-from generation.jobs.services.loaded_model import Model
 from generation.models import Job
 
 log = logging.getLogger(__name__)
@@ -54,7 +53,7 @@ class Batch:
 class BatchPipeline:
     """Runs batches: files and pixels in a thread pool, the model in its own thread."""
 
-    def __init__(self, handler: JobHandler, model: Model) -> None:
+    def __init__(self, handler: JobHandler, model: LocalModel) -> None:
         self._handler, self._model = handler, model
         self._threads = ThreadPoolExecutor(
             max_workers=min(16, (os.cpu_count() or 1) + 2), thread_name_prefix="files"

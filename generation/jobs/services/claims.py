@@ -10,6 +10,7 @@ from django.utils import timezone
 from annotation import events
 from annotation.core.leases import OPEN, Claim, JobState, Leases, lease_length
 from annotation.models import Study
+from generation.jobs.services.budget import Budget
 from generation.models import Job, Run, RunState
 
 
@@ -23,15 +24,26 @@ JOBS = Leases(Job, pause=_pause, related=("image__provenance",))
 
 
 def claim(
-    *, run_id: int, limit: int, worker: str, leave_own: bool = False, now: datetime | None = None
+    *,
+    run_id: int,
+    limit: int,
+    worker: str,
+    leave_own: bool = False,
+    budget: Budget | None = None,
+    now: datetime | None = None,
 ) -> Claim[Job] | None:
     """Lease up to `limit` jobs of a running run to `worker`; None if nothing can be claimed now.
 
-    `leave_own`: leave jobs that failed here to other workers, for the length of a lease.
+    `leave_own`: leave jobs that failed here to other workers, for the length of a lease. `budget`: claim only
+    what the run's limits leave room for; several workers wait for each other then.
     """
     now = now or timezone.now()
     with transaction.atomic():
-        if not Run.objects.filter(pk=run_id, state=RunState.RUNNING).exists():
+        running = Run.objects.filter(pk=run_id, state=RunState.RUNNING)
+        if budget is not None:
+            running = running.select_for_update(no_key=True)
+            limit = min([limit, *(budget.room(run) for run in running)])
+        if limit < 1 or not running.exists():
             return None
         jobs = Job.objects.filter(run_id=run_id).order_by("pk")
         if leave_own:

@@ -21,7 +21,7 @@ from annotation.models import Image
 from generation.backends.base import About, GeneratedImage, ImageRequest, Pixels, ScoredCaption
 from generation.core import vectors
 from generation.jobs import png
-from generation.models import Caption, Embedding, Job, Provenance, Run, RunKind, RunState
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunState
 from generation.recipes.recipes import Recipe
 
 _DECODED_BYTES = 2**30  # for the images of one claim; two claims are in memory at a time
@@ -63,6 +63,10 @@ class JobHandler:
         """One output for each input, in order. Raises OutOfMemory, BackendError."""
         raise NotImplementedError
 
+    async def ask(self, model_input: Any) -> Any:
+        """The output for one input, of a model on a server. Raises Refused, ServerAway, BackendError."""
+        raise NotImplementedError
+
     def store(self, job: Job, output: Any) -> Any:
         """Store the output's file, if it has one; returns what `create_rows` needs. Raises JobRefused,
         OSError."""
@@ -72,6 +76,14 @@ class JobHandler:
         """Write what the jobs made."""
         raise NotImplementedError
 
+    def finish(self, claim: Claim[Job], results: Sequence[JobResult]) -> None:
+        """Mark the jobs as done."""
+        shares: dict[float, list[int]] = {}
+        for one in results:
+            shares.setdefault(one.seconds, []).append(one.job.pk)
+        for seconds, ids in shares.items():
+            claim.finish(ids, seconds=seconds, **self.job_values)
+
     def complete(self, claim: Claim[Job], results: Sequence[JobResult]) -> int:
         """Write the rows and mark the jobs as done; returns how many the claim still held."""
         with transaction.atomic():
@@ -79,11 +91,7 @@ class JobHandler:
             held = set(rows.values_list("pk", flat=True))
             mine = [one for one in results if one.job.pk in held]
             self.create_rows(mine)
-            shares: dict[float, list[int]] = {}
-            for one in mine:
-                shares.setdefault(one.seconds, []).append(one.job.pk)
-            for seconds, ids in shares.items():
-                claim.finish(ids, seconds=seconds, **self.job_values)
+            self.finish(claim, mine)
         if mine and self._run.error:  # it was resumed after this error, which is mended now
             Run.objects.filter(pk=self._run.pk, state=RunState.RUNNING).update(error="")
             self._run.error = ""
@@ -122,6 +130,9 @@ class ImageHandler(JobHandler):
         images = self._model.generate(inputs)
         # The description may change while these files are being stored, if the next batch runs out of memory.
         return [(image, self._model.about) for image in images]
+
+    async def ask(self, model_input: ImageRequest) -> tuple[GeneratedImage, About]:
+        return await self._model.generate(model_input), self._model.about
 
     def store(self, job: Job, output: tuple[GeneratedImage, About]) -> StoredImage:
         image, about = output
@@ -166,6 +177,7 @@ class ImageHandler(JobHandler):
 
     def _image(self, job: Job, stored: StoredImage) -> Image:
         assert job.group_id is not None, "a database constraint"
+        assert self._run.image_set_id is not None, "a database constraint"
         return Image(
             image_set_id=self._run.image_set_id,
             group_id=job.group_id,
@@ -194,8 +206,8 @@ class ImageHandler(JobHandler):
         )
 
 
-class _ImageReader(JobHandler):
-    """Shared by captions and embeddings: both read an existing image."""
+class ImageReader(JobHandler):
+    """Reads an existing image."""
 
     def read(self, job: Job) -> Any:
         image = job.image
@@ -219,7 +231,7 @@ class _ImageReader(JobHandler):
         raise NotImplementedError
 
 
-class CaptionHandler(_ImageReader):
+class CaptionHandler(ImageReader):
     """The machine holds two claims of images in memory at their full size, which may be fifty megabytes
     each."""
 
@@ -247,7 +259,7 @@ class CaptionHandler(_ImageReader):
         )
 
 
-class EmbeddingHandler(_ImageReader):
+class EmbeddingHandler(ImageReader):
     """Only small images are kept. At its full size, each reading thread holds one at a time."""
 
     def prepare(self, picture: PillowImage.Image) -> Pixels:
@@ -266,13 +278,6 @@ class EmbeddingHandler(_ImageReader):
             Embedding(run=self._run, image_id=_image_id(one), dim=self._model.dim, vector=one.output)
             for one in results
         )
-
-
-HANDLERS: dict[str, type[JobHandler]] = {
-    RunKind.IMAGES: ImageHandler,
-    RunKind.CAPTIONS: CaptionHandler,
-    RunKind.EMBEDDINGS: EmbeddingHandler,
-}
 
 
 def _delete_previous(rows: QuerySet[Any], results: Sequence[JobResult]) -> None:

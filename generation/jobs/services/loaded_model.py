@@ -1,47 +1,49 @@
-"""The one model that a process keeps loaded, and the one thread that runs it."""
+"""The one model that a process keeps loaded, and the thread that runs it or the loop that asks it."""
 
+import asyncio
 import gc
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 
 from generation import backends
 from generation.backends.base import (
     BackendError,
-    Captioner,
     DeviceFailed,
-    Encoder,
+    Model,
     OutOfMemory,
-    TextToImage,
     is_device_error,
+    is_remote,
 )
-from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
+from generation.recipes.recipes import EmbeddingRecipe, Recipe
 
-Model = TextToImage | Captioner | Encoder
 T = TypeVar("T")
+M = TypeVar("M", bound=Model, covariant=True)
 GROW_AFTER = 50
 """Full batches before a larger one is tried: memory may have been short only for a while."""
 
 
 @dataclass
-class Loaded:
-    """The loaded model. `largest_batch`: its own. `since`: when it was loaded, by the monotonic clock.
-    `full_batches`: how many since the batch size changed; at `grow_after` it grows (batch_sizes.py)."""
+class Loaded(Generic[M]):
+    """The loaded model. `largest_batch`: its own; 0 on a server. `since`: when it was loaded, by the
+    monotonic clock. `full_batches`: how many since the batch size changed; at `grow_after` it grows
+    (batch_sizes.py)."""
 
     recipe: Recipe
-    model: Model
+    model: M
     largest_batch: int
     since: float = field(default_factory=time.monotonic)
     full_batches: int = 0
     grow_after: int = GROW_AFTER
 
 
-_loaded: list[Loaded] = []
+_loaded: list[Loaded[Model]] = []
 
 
 @cache
@@ -56,6 +58,19 @@ def run_on_device(function: Callable[..., T], *arguments: Any) -> Future[T]:
     return _thread().submit(function, *arguments)
 
 
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop of requests to servers, in a thread of its own; created on first use as above."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="requests", daemon=True).start()
+    return loop
+
+
+def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    """Run `coroutine` beside the others that wait for servers."""
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop())
+
+
 def is_loaded(recipe: Recipe) -> bool:
     return any(recipe in (each.recipe, _with_commit(each.recipe, each.model)) for each in _loaded)
 
@@ -65,7 +80,7 @@ def seconds_loaded(recipe: Recipe) -> float | None:
     return time.monotonic() - _loaded[0].since if is_loaded(recipe) else None
 
 
-def load(recipe: Recipe) -> Loaded:
+def load(recipe: Recipe) -> Loaded[Model]:
     """The recipe's model; the one loaded last is reused if it has the same recipe.
 
     Call it through `run_on_device`. Raises DeviceFailed, and BackendError for every other failure, also
@@ -75,7 +90,10 @@ def load(recipe: Recipe) -> Loaded:
         return _loaded[0]
     # Two models do not fit on most GPUs, so the previous one is freed first.
     if _loaded:
-        _loaded.clear()
+        previous = _loaded.pop().model
+        if is_remote(previous):
+            run_coroutine(previous.close()).result()
+        del previous
         gc.collect()
     try:
         model = backends.load(recipe, device=settings.MODEL_DEVICE)
@@ -92,12 +110,12 @@ def load(recipe: Recipe) -> Loaded:
         raise BackendError(
             f"The model of this recipe could not be loaded: {type(error).__name__}: {error}"
         ) from error
-    _loaded.append(Loaded(recipe, model, model.batch))
+    _loaded.append(Loaded(recipe, model, getattr(model, "batch", 0)))
     return _loaded[0]
 
 
 def _with_commit(recipe: Recipe, model: Model) -> Recipe:
     """The recipe with the loaded revision, as its later workers see it (model_versions.py)."""
-    if isinstance(recipe, ImageRecipe | CaptionRecipe) and not recipe.revision:
+    if not isinstance(recipe, EmbeddingRecipe) and not recipe.revision:
         return replace(recipe, revision=model.about.revision)
     return recipe

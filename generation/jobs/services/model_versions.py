@@ -16,11 +16,11 @@ from annotation.core.code_version import code_version
 from generation.backends.base import About, BackendError
 from generation.backends.pipeline_options import LORA
 from generation.models import Run, RunKind
-from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
+from generation.recipes.recipes import EmbeddingRecipe, Recipe
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _WITHOUT_REVISIONS = "hf-hub:"  # open_clip loads the newest; record() notices if it has changed
-_WEIGHT_FIELDS = ("backend", "model", "revision", "pretrained", "lora")
+_WEIGHT_FIELDS = ("backend", "server", "model", "revision", "pretrained", "lora")
 
 
 def pin_revision(run: Run, recipe: Recipe) -> Recipe:
@@ -28,7 +28,7 @@ def pin_revision(run: Run, recipe: Recipe) -> Recipe:
 
     All workers then load the same weights, whatever the newest commit on the hub is.
     """
-    if not isinstance(recipe, ImageRecipe | CaptionRecipe) or recipe.revision:
+    if isinstance(recipe, EmbeddingRecipe) or recipe.revision:
         return recipe
     first = _first_version(run)
     if first is None or recipe.model.startswith(_WITHOUT_REVISIONS):

@@ -6,33 +6,26 @@ writes the same bytes to the same name.
 """
 
 import logging
-import os
-import socket
 import time
 from collections import deque
-from collections.abc import Callable
 from concurrent.futures import wait
 from datetime import timedelta
-from functools import partial
 
 from django.db import IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
 from annotation.core.leases import Heartbeat
-from generation.backends.base import BackendError, DeviceFailed
-from generation.jobs.services import batch_sizes, claims, model_versions, sickness, workers
+from generation.backends.base import BackendError, DeviceFailed, LocalModel
+from generation.jobs.services import batch_sizes, claims, model_versions, pauses, sickness
 from generation.jobs.services.batches import Batch, BatchPipeline, Outcome
 from generation.jobs.services.handlers import JobHandler
 from generation.jobs.services.loaded_model import Loaded
 from generation.jobs.services.retries import with_retries
-from generation.models import Run, RunState
+from generation.jobs.services.turn import Turn
 
 log = logging.getLogger(__name__)
 # One batch on the device and one ready for it.
 _BATCHES_IN_FLIGHT = 2
-# A pause, a cancellation or a request to stop is noticed within this time, however long a batch takes.
-_POLL_SECONDS = 1.0
-_STORAGE_SECONDS = 60
 
 
 class Session:
@@ -40,38 +33,33 @@ class Session:
 
     def __init__(
         self,
-        run: Run,
+        turn: Turn,
         handler: JobHandler,
-        loaded: Loaded,
-        *,
-        until: float | None,
-        batches: int | None,
-        stopping: Callable[[], bool],
+        loaded: Loaded[LocalModel],
     ) -> None:
-        self._run, self._handler, self._loaded, self._model = run, handler, loaded, loaded.model
-        self._until, self._batches, self._stopping = until, batches, stopping
+        self._turn, self._run = turn, turn.run
+        self._handler, self._loaded, self._model = handler, loaded, loaded.model
         self._batch_size = self._model.batch
         self._pipeline = BatchPipeline(handler, self._model)
         self._waiting: deque[Batch] = deque()
         self._suspect: list[tuple[Batch, Outcome]] = []
         self._made = self._failed = 0
         self._heartbeat = Heartbeat()
-        self._worker = f"{socket.gethostname()} {os.getpid()}"
-        self._leave_own = with_retries(workers.others().exists)
 
     def work(self) -> int:
         with self._heartbeat:
             try:
                 self._claim_ahead()
-                if not self._waiting and self._leave_own and not self._must_stop():
+                if not self._waiting and self._turn.leave_own and not self._turn.must_stop():
                     # What is left may be for other workers: do not ask for it in a busy loop.
-                    time.sleep(_POLL_SECONDS)
+                    time.sleep(pauses.POLL_SECONDS)
                 while self._waiting:
                     self._finish(self._waiting[0])
                     self._claim_ahead()
                 self._blame_jobs()
+                self._turn.pause_if_exhausted()
             except BackendError as error:
-                self._pause(str(error))
+                self._turn.pause(str(error))
             except DeviceFailed as error:
                 self._fall_ill(str(error), device=True)
             finally:
@@ -79,30 +67,12 @@ class Session:
         return self._made
 
     def _claim_ahead(self) -> None:
-        while len(self._waiting) < _BATCHES_IN_FLIGHT and not self._must_stop():
-            limit = min(self._model.batch, self._handler.max_jobs)
-            claim = with_retries(
-                partial(
-                    claims.claim,
-                    run_id=self._run.pk,
-                    limit=limit,
-                    worker=self._worker,
-                    leave_own=self._leave_own,
-                )
-            )
+        while len(self._waiting) < _BATCHES_IN_FLIGHT and not self._turn.must_stop():
+            claim = self._turn.claim(min(self._model.batch, self._handler.max_jobs))
             if claim is None:
                 return
-            if self._batches is not None:
-                self._batches -= 1
             self._heartbeat.add(claim)
             self._waiting.append(self._pipeline.submit(claim))
-
-    def _must_stop(self) -> bool:
-        late = self._until is not None and time.monotonic() >= self._until
-        return late or self._batches == 0 or self._stopping()
-
-    def _must_stop_now(self) -> bool:
-        return self._stopping() or not self._is_running()
 
     def _finish(self, batch: Batch) -> None:
         """Wait for a batch, store its results and write the rows."""
@@ -137,13 +107,9 @@ class Session:
         self._release_all()
         with_retries(lambda: sickness.judge(self._run, error, device=device))
 
-    def _pause(self, reason: str) -> None:
-        log.warning("run %s is paused: %s", self._run.pk, reason)
-        with_retries(lambda: claims.pause_run(run_id=self._run.pk, error=reason))
-
     def _await(self, batch: Batch) -> Outcome:
-        while not wait([batch.future], timeout=_POLL_SECONDS).done:
-            if self._must_stop_now():
+        while not wait([batch.future], timeout=pauses.POLL_SECONDS).done:
+            if self._turn.must_stop_now():
                 self._release_waiting(but=batch)
         return batch.future.result()
 
@@ -154,10 +120,10 @@ class Session:
         while stored.unstored:
             ids = [one.job.pk for one in stored.unstored]
             message = stored.storage_error
-            log.warning("%s; trying again in %s s", message, _STORAGE_SECONDS)
+            log.warning("%s; trying again in %s s", message, pauses.STORAGE_SECONDS)
             with_retries(lambda: batch.claim.held(ids).update(error=message))  # noqa: B023 - called at once
             self._rest()
-            if self._must_stop_now():
+            if self._turn.must_stop_now():
                 with_retries(lambda: batch.claim.release(ids, error=message))  # noqa: B023
                 break
             stored = self._pipeline.store(Outcome(made=stored.unstored))
@@ -188,9 +154,9 @@ class Session:
             if model_failed and self._failed > self._made:
                 with_retries(lambda: claims.pause_if_most_fail(self._run.pk))
         if stored.unread:
-            later = timezone.now() + timedelta(seconds=_STORAGE_SECONDS)
+            later = timezone.now() + timedelta(seconds=pauses.STORAGE_SECONDS)
             message = next(iter(stored.unread.values()))
-            log.warning("%s; trying again in %s s", message, _STORAGE_SECONDS)
+            log.warning("%s; trying again in %s s", message, pauses.STORAGE_SECONDS)
             with_retries(lambda: claim.release(stored.unread, error=message, not_before=later))
 
     def _note_size(self, batch: Batch) -> None:
@@ -201,15 +167,9 @@ class Session:
 
     def _rest(self) -> None:
         """Wait before the storage is tried again."""
-        until = time.monotonic() + _STORAGE_SECONDS
-        while time.monotonic() < until and not self._must_stop_now():
-            time.sleep(_POLL_SECONDS)
-
-    def _is_running(self) -> bool:
-        try:
-            return Run.objects.filter(pk=self._run.pk, state=RunState.RUNNING).exists()
-        except (OperationalError, InterfaceError):
-            return True  # unknown; the next claim checks again
+        until = time.monotonic() + pauses.STORAGE_SECONDS
+        while time.monotonic() < until and not self._turn.must_stop_now():
+            time.sleep(pauses.POLL_SECONDS)
 
     def _release_waiting(self, *, but: Batch | None = None) -> None:
         """Release the batches that the device has not started, except the one that is being waited for."""

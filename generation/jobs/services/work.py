@@ -3,16 +3,21 @@
 import logging
 import time
 from collections.abc import Callable
+from typing import cast
 
 from django.utils import timezone
 
-from generation.backends.base import BackendError, DeviceFailed
+from generation.backends.base import BackendError, DeviceFailed, LocalModel, is_remote
 from generation.jobs.services import batch_sizes, claims, loaded_model, model_versions, sickness, workers
-from generation.jobs.services.handlers import HANDLERS
+from generation.jobs.services.asking_handlers import HANDLERS
+from generation.jobs.services.loaded_model import Loaded
 from generation.jobs.services.retries import with_retries
 from generation.jobs.services.session import Session
+from generation.jobs.services.stream_session import StreamSession
+from generation.jobs.services.turn import Turn
 from generation.models import Run, RunState
 from generation.recipes import recipes
+from generation.recipes.checks import RecipeRefused
 
 log = logging.getLogger(__name__)
 FAIR_SECONDS = 600.0
@@ -50,16 +55,21 @@ def work(
     except DeviceFailed as error:
         reason = str(error)
         with_retries(lambda: sickness.judge(run, reason, device=True))
-    except (BackendError, recipes.RecipeRefused) as error:
+    except (BackendError, RecipeRefused) as error:
         reason = str(error)
         log.warning("run %s is paused: %s", run_id, reason)
         with_retries(lambda: claims.pause_run(run_id=run_id, error=reason))
         return 0
     with_retries(lambda: workers.note(run=run))
-    with_retries(lambda: batch_sizes.limit(run, loaded))
     handler = HANDLERS[run.kind](run, recipe, loaded.model)
     until = None if seconds is None else time.monotonic() + seconds
-    done = Session(run, handler, loaded, until=until, batches=batches, stopping=stopping).work()
+    turn = Turn(run, recipe, until=until, batches=batches, stopping=stopping)
+    if is_remote(loaded.model):
+        done = StreamSession(turn, handler, loaded.model).work()
+    else:
+        local = cast("Loaded[LocalModel]", loaded)
+        with_retries(lambda: batch_sizes.limit(run, local))
+        done = Session(turn, handler, local).work()
     with_retries(lambda: claims.close_run(run_id=run_id))
     return done
 
@@ -89,7 +99,7 @@ def next_run(run_id: int) -> int:
     for other in waiting:
         try:
             seconds = loaded_model.seconds_loaded(recipes.from_json(recipe_of[other]))
-        except recipes.RecipeRefused:
+        except RecipeRefused:
             continue  # its own turn pauses it and says why
         if seconds is not None and (seconds < FAIR_SECONDS or run_id not in waiting):
             return other

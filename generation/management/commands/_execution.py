@@ -24,8 +24,8 @@ from generation.management.commands._targets import cure, find_study_or_image_se
 from generation.models import Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
+from generation.plans.plan import Plan
 from generation.plans.queries import image_sets
-from generation.plans.services import Plan
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused

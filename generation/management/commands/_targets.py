@@ -14,7 +14,12 @@ from generation.core.durations import duration
 from generation.models import Run, RunKind, RunState
 from generation.plans import services as plans
 from generation.plans.queries.identity_groups import suggestion
-from generation.recipes.recipes import FAKE, Recipe, RecipeRefused, as_json
+from generation.recipes.checks import RecipeRefused
+from generation.recipes.recipes import (
+    FAKE,
+    Recipe,
+    as_json,
+)
 
 _LOADING = ("variant", "lora", "quantisation", "offload")
 R = TypeVar("R", bound=Recipe)

@@ -89,7 +89,7 @@ class Command(BaseCommand):
                 f"{each.done:,}/{each.total:,}",
                 f"{each.failed:,}",
                 each.run.backend,
-                each.run.image_set.name,
+                each.run.about,
                 each.run.recipe_hash[:8],
             )
             for each in queries.run_rows(list(queries.all_runs()))
@@ -97,7 +97,7 @@ class Command(BaseCommand):
         if not rows:
             self.stdout.write("No runs yet. Plan one: manage.py generate STUDY")
             return
-        head = ("run", "state", "what", "done", "failed", "backend", "image set", "recipe")
+        head = ("run", "state", "what", "done", "failed", "backend", "name or image set", "recipe")
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         for row in (head, *rows):
             line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -106,7 +106,10 @@ class Command(BaseCommand):
     def _show(self, run: Run) -> None:
         progress = queries.progress(run)
         self.stdout.write(f"Run {run.pk}, {RunKind(run.kind).label.lower()}: {progress.state}")
-        self.stdout.write(f"  image set  {run.image_set.name}")
+        if run.name:
+            self.stdout.write(f"  name       {run.name}")
+        if run.image_set:
+            self.stdout.write(f"  image set  {run.image_set.name}")
         self.stdout.write(f"  recipe     {run.recipe_hash}")
         self.stdout.write(f"             {json.dumps(run.recipe, sort_keys=True, ensure_ascii=False)}")
         self.stdout.write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from generation import backends
-from generation.jobs.services import loaded_model, session
+from generation.jobs.services import loaded_model, pauses
 from tests.generation.jobs.world import Moody
 
 
@@ -15,6 +15,6 @@ def model(db, monkeypatch, settings):
     moody = Moody()
     monkeypatch.setattr(loaded_model, "_loaded", [])
     monkeypatch.setattr(backends, "load", lambda recipe, device: moody)
-    monkeypatch.setattr(session, "_POLL_SECONDS", 0.02)
+    monkeypatch.setattr(pauses, "POLL_SECONDS", 0.02)
     settings.JOB_RETRY_SECONDS = 0
     return moody

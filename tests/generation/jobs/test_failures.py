@@ -14,7 +14,7 @@ from annotation.images import files as image_files
 from annotation.models import Image
 from generation import backends
 from generation.backends.base import BackendError
-from generation.jobs.services import handlers, loaded_model, retries, session, work
+from generation.jobs.services import handlers, loaded_model, pauses, retries, session, work
 from generation.models import BatchSize, Run, RunState
 from generation.recipes.recipes import EmbeddingRecipe
 from tests.generation.jobs.world import (
@@ -161,7 +161,7 @@ def test_a_recipe_of_another_version_pauses_the_run():
 def test_what_was_computed_is_kept_while_the_storage_is_away_and_stored_when_it_is_back(
     model, monkeypatch, error
 ):
-    monkeypatch.setattr(session, "_STORAGE_SECONDS", 0.05)
+    monkeypatch.setattr(pauses, "STORAGE_SECONDS", 0.05)
     run = run_of_pictures(20)
     works = iter([True] * 5 + [False] * 9)
     write = image_files._write
@@ -188,7 +188,7 @@ def test_what_was_computed_is_kept_while_the_storage_is_away_and_stored_when_it_
 
 
 def test_a_worker_that_is_stopped_while_the_storage_is_away_gives_its_jobs_back_untried(model, monkeypatch):
-    monkeypatch.setattr(session, "_STORAGE_SECONDS", 0.05)
+    monkeypatch.setattr(pauses, "STORAGE_SECONDS", 0.05)
     run = run_of_pictures(20)
 
     def broken(path, data):
@@ -203,7 +203,7 @@ def test_a_worker_that_is_stopped_while_the_storage_is_away_gives_its_jobs_back_
 
 
 def test_images_that_the_storage_does_not_give_are_tried_again_and_use_up_no_try(model, monkeypatch):
-    monkeypatch.setattr(session, "_STORAGE_SECONDS", 0)
+    monkeypatch.setattr(pauses, "STORAGE_SECONDS", 0)
     pictures = run_of_pictures(3)
     work.work(run_id=pictures.pk)
     monkeypatch.setattr(backends, "load", backends_load)

@@ -22,7 +22,7 @@ from generation.recipes.recipes import (
     ImageRecipe,
     as_json,
     digest,
-    picture_seed,
+    sample_seed,
 )
 from tests import factories
 
@@ -42,7 +42,7 @@ def run_of_pictures(jobs: int, *, recipe: ImageRecipe = RECIPE, state: str = Run
             prompt="a photo of a Mexican person",
             number=number,
             index=number,
-            seed=picture_seed(seed=recipe.seed, prompt="a photo of a Mexican person", number=number),
+            seed=sample_seed(seed=recipe.seed, prompt="a photo of a Mexican person", number=number),
         )
         for number in range(1, jobs + 1)
     )

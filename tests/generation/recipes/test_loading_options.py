@@ -2,9 +2,15 @@
 
 import pytest
 
+from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
 from generation.recipes.loras import Lora, parse
-from generation.recipes.recipes import ImageRecipe, RecipeRefused, as_json, digest, from_json
+from generation.recipes.recipes import (
+    ImageRecipe,
+    as_json,
+    digest,
+    from_json,
+)
 
 STORED = {
     "kind": "images",

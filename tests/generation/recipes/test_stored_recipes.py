@@ -2,12 +2,12 @@
 
 import pytest
 
+from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
 from generation.recipes.recipes import (
     CaptionRecipe,
     EmbeddingRecipe,
     ImageRecipe,
-    RecipeRefused,
     as_json,
     digest,
     from_json,

@@ -28,7 +28,7 @@ class TestGenerate:
     def test_pictures_of_named_groups_into_a_new_set(self):
         factories.group("Indian"), factories.group("Mexican")
         told = command("generate", "trial", "--groups", "Indian", "mexican", *FAKE)
-        assert "12 pictures from detection prompts" in told
+        assert "12 images from detection prompts" in told
         assert "To make     12 of 12 images" in told
         assert "assumed" in told
         assert "Run 1 is done: 12 of 12." in told.replace(f"Run {Run.objects.get().pk}", "Run 1")
@@ -74,9 +74,9 @@ class TestGenerate:
     def test_a_study_is_pulled_with_the_protocols_fifteen_pictures(self):
         world.knowing_study()
         told = command("generate", "knowing", "--backend", "fake", "--prompts", "pull", "--preview")
-        assert "30 pictures from default prompts" in told
+        assert "30 images from default prompts" in told
         # Mexican: 2 attributes, Indian: 1; three prompts each
-        assert "135 pictures from stereotypical prompts" in told
+        assert "135 images from stereotypical prompts" in told
         assert "Image set   fake-pull" in told
 
     def test_a_name_of_ones_own(self):

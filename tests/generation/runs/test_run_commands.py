@@ -80,7 +80,7 @@ class TestRuns:
         told = command("runs")
         assert told == command("runs", "list")
         assert told.splitlines()[1].split() == [
-            str(run.pk), "planned", "pictures", "0/6", "0", "fake", "trial", run.recipe_hash[:8],
+            str(run.pk), "planned", "images", "0/6", "0", "fake", "trial", run.recipe_hash[:8],
         ]  # fmt: skip
 
     def test_one_run_with_its_recipe_and_errors(self, run):
@@ -135,7 +135,7 @@ class TestRuns:
     def test_it_is_watched_to_its_end(self, run, monkeypatch):
         world.put(run, RunState.RUNNING)
         monkeypatch.setattr(_execution.time, "sleep", lambda s: Run.objects.update(state=RunState.PAUSED))
-        assert "pictures: paused" in command("runs", "show", str(run.pk), "--watch")
+        assert "images: paused" in command("runs", "show", str(run.pk), "--watch")
         Run.objects.update(error="No weights.")
         assert "was paused at 0 of 6: No weights." in refused("runs", "show", str(run.pk), "--watch")
 

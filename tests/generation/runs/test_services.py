@@ -14,7 +14,7 @@ from generation.jobs.services import loaded_model, work
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
-from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, picture_seed
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, sample_seed
 from generation.runs import queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
@@ -35,7 +35,7 @@ class TestEnsure:
         assert ensured.run.created_by == lead
         first = ensured.run.jobs.order_by("pk").first()
         assert (first.prompt, first.number, first.index) == ("a photo of an Indian person", 1, 1)
-        assert first.seed == picture_seed(seed=0, prompt=first.prompt, number=1)
+        assert first.seed == sample_seed(seed=0, prompt=first.prompt, number=1)
         assert sorted(ensured.run.jobs.values_list("index", flat=True)) == [1, 2, 3, 4, 5, 6]
         event = AuditEvent.objects.get()
         assert (event.what, event.by, event.details["added"]) == ("run planned", lead, 6)

@@ -1,0 +1,121 @@
+"""How askings are handled: read the question, ask the model, write the answers (handlers.py)."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from django.db.models import F
+from PIL import Image as PillowImage
+
+from annotation.core.leases import Claim
+from generation.backends.base import Question, Reply, TextPair
+from generation.jobs.services.handlers import (
+    CaptionHandler,
+    EmbeddingHandler,
+    ImageHandler,
+    ImageReader,
+    JobHandler,
+    JobResult,
+)
+from generation.models import Answer, Job, Run, RunKind
+
+_CHARACTERS_A_TOKEN = 4
+_NO_TEXT = str.maketrans({"\0": "\N{REPLACEMENT CHARACTER}"})
+
+
+class _AnswerWriter(JobHandler):
+    """Writes answers. All jobs of a batch are marked as done in one query."""
+
+    def finish(self, claim: Claim[Job], results: Sequence[JobResult]) -> None:
+        claim.finish([one.job.pk for one in results])
+
+
+class CompletionHandler(_AnswerWriter):
+    """Questions in text."""
+
+    def read(self, job: Job) -> Question:
+        return Question(job.prompt, _seed(job))
+
+    def run(self, inputs: Sequence[Question]) -> Sequence[Reply]:
+        replies: Sequence[Reply] = self._model.answer(inputs)
+        return replies
+
+    async def ask(self, model_input: Question) -> Reply:
+        reply: Reply = await self._model.answer(model_input)
+        return reply
+
+    def create_rows(self, results: Sequence[JobResult]) -> None:
+        Answer.objects.bulk_create(
+            Answer(
+                job=one.job,
+                run=self._run,
+                text=storable(one.output.text),
+                ended=one.output.ended[:40],
+                tokens_in=one.output.tokens_in,
+                tokens_out=one.output.tokens_out,
+                seconds=one.seconds,
+            )
+            for one in results
+        )
+        used_in = sum(_tokens(one.output.tokens_in, one.job.prompt) for one in results)
+        used_out = sum(_tokens(one.output.tokens_out, one.output.text) for one in results)
+        Run.objects.filter(pk=self._run.pk).update(
+            tokens_in=F("tokens_in") + used_in, tokens_out=F("tokens_out") + used_out
+        )
+
+
+class DescriptionHandler(CompletionHandler, ImageReader):
+    """Questions about images."""
+
+    def read(self, job: Job) -> Question:
+        return Question(job.prompt, _seed(job), ImageReader.read(self, job))
+
+    def prepare(self, picture: PillowImage.Image) -> PillowImage.Image:
+        return picture.convert("RGB")
+
+
+class ClassificationHandler(_AnswerWriter):
+    """Texts and pairs of texts to classify."""
+
+    def read(self, job: Job) -> TextPair:
+        return TextPair(job.prompt, job.text_pair)
+
+    def run(self, inputs: Sequence[TextPair]) -> Sequence[Mapping[str, float]]:
+        labels = self._model.labels
+        return [dict(zip(labels, one, strict=True)) for one in self._model.classify(inputs)]
+
+    def create_rows(self, results: Sequence[JobResult]) -> None:
+        Answer.objects.bulk_create(
+            Answer(
+                job=one.job,
+                run=self._run,
+                text=max(one.output, key=one.output.__getitem__),
+                probabilities=one.output,
+                seconds=one.seconds,
+            )
+            for one in results
+        )
+
+
+HANDLERS: dict[str, type[JobHandler]] = {
+    RunKind.IMAGES: ImageHandler,
+    RunKind.CAPTIONS: CaptionHandler,
+    RunKind.EMBEDDINGS: EmbeddingHandler,
+    RunKind.COMPLETIONS: CompletionHandler,
+    RunKind.DESCRIPTIONS: DescriptionHandler,
+    RunKind.CLASSIFICATIONS: ClassificationHandler,
+}
+
+
+def storable(text: str) -> str:
+    """The text without what no database takes: NUL and half characters are replaced."""
+    return text.translate(_NO_TEXT).encode("utf-8", "replace").decode("utf-8")
+
+
+def _seed(job: Job) -> int:
+    assert job.seed is not None, "planning gives every asking one"
+    return job.seed
+
+
+def _tokens(counted: int | None, text: str) -> int:
+    """As the server counts; else about so many, so that a limit holds there too."""
+    return math.ceil(len(text) / _CHARACTERS_A_TOKEN) if counted is None else counted

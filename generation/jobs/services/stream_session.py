@@ -1,0 +1,206 @@
+"""One worker's time with one run whose model is on a server: many jobs are asked at once, each result is
+stored as soon as it is there.
+
+The calling thread does all database work except renewing leases; requests wait in an event loop of their own
+(loaded_model.py). A job takes up one of the places in flight until its result is stored, so that a worker
+that is killed asks again at most what was in flight. Jobs are claimed ahead, and were not asked yet then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import IntegrityError, InterfaceError, OperationalError
+from django.utils import timezone
+
+from annotation.core import storage_trouble
+from annotation.core.leases import Claim, Heartbeat
+from generation.backends.base import BackendError, Refused, RemoteModel, ServerAway
+from generation.jobs.services import claims, pauses
+from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
+from generation.jobs.services.loaded_model import run_coroutine
+from generation.jobs.services.retries import with_retries
+from generation.jobs.services.turn import Turn
+from generation.models import Job
+from generation.recipes import limits
+
+log = logging.getLogger(__name__)
+_Claimed = tuple[Claim[Job], Job]
+
+
+@dataclass
+class _Ended:
+    """What came of the jobs of one claim that have ended. `failed` may be tried again, `refused` may not;
+    `later`: neither the job nor the model is to blame."""
+
+    claim: Claim[Job]
+    made: list[JobResult] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    later: dict[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.made) + len(self.failed) + len(self.refused) + len(self.later)
+
+
+class StreamSession:
+    """One worker asking a server for one run."""
+
+    def __init__(self, turn: Turn, handler: JobHandler, model: RemoteModel) -> None:
+        self._turn, self._handler = turn, handler
+        self._places = limits.from_json(turn.run.limits).in_flight or model.in_flight
+        self._waiting: deque[_Claimed] = deque()
+        self._asked: dict[Future[JobResult], _Claimed] = {}
+        self._open: Counter[UUID] = Counter()
+        """How many jobs of each claim have not ended."""
+        self._made = self._failed = 0
+        self._away = False
+        self._heartbeat = Heartbeat()
+        self._threads = ThreadPoolExecutor(min(16, (os.cpu_count() or 1) + 2), thread_name_prefix="files")
+
+    def work(self) -> int:
+        with self._heartbeat:
+            try:
+                self._fill()
+                while self._asked:
+                    self._store(self._await())
+                    self._fill()
+                self._turn.pause_if_exhausted()
+            finally:
+                self._release_all()
+        return self._made
+
+    def _fill(self) -> None:
+        """Claim ahead, and ask until all places are taken."""
+        if len(self._waiting) < self._places // 2 and not self._away and not self._turn.must_stop():
+            claim = self._turn.claim(self._places)
+            if claim is not None:
+                self._heartbeat.add(claim)
+                self._open[claim.key] = len(claim.jobs)
+                self._waiting.extend((claim, job) for job in claim.jobs)
+        while self._waiting and len(self._asked) < self._places:
+            claim, job = self._waiting.popleft()
+            self._asked[run_coroutine(self._ask(job))] = (claim, job)
+
+    async def _ask(self, job: Job) -> JobResult:
+        loop = asyncio.get_running_loop()
+        model_input = await loop.run_in_executor(self._threads, self._handler.read, job)
+        began = time.perf_counter()
+        output = await self._handler.ask(model_input)
+        seconds = time.perf_counter() - began
+        while True:
+            try:
+                stored = await loop.run_in_executor(self._threads, self._handler.store, job, output)
+            except Exception as error:
+                if not storage_trouble.is_temporary(error):
+                    raise
+                # It is paid for: keep it until the storage is back.
+                log.warning(
+                    "%s; trying again in %s s", storage_trouble.message(error), pauses.STORAGE_SECONDS
+                )
+                await asyncio.sleep(pauses.STORAGE_SECONDS)
+            else:
+                return JobResult(job, stored, seconds)
+
+    def _await(self) -> list[_Ended]:
+        """Wait until something has ended; what ended, by claim."""
+        ended: set[Future[JobResult]] = set()
+        while not ended:
+            ended = wait(self._asked, timeout=pauses.POLL_SECONDS, return_when=FIRST_COMPLETED).done
+            if self._turn.must_stop_now():
+                self._release_waiting()
+        by_claim: dict[UUID, _Ended] = {}
+        for future in ended:
+            claim, job = self._asked.pop(future)
+            self._sort(future, job, by_claim.setdefault(claim.key, _Ended(claim)))
+        return list(by_claim.values())
+
+    def _sort(self, future: Future[JobResult], job: Job, ended: _Ended) -> None:
+        try:
+            ended.made.append(future.result())
+        except BackendError as error:
+            self._turn.pause(str(error))
+            self._away = True
+            ended.later[job.pk] = str(error)
+        except ServerAway as error:
+            self._away = True
+            ended.later[job.pk] = str(error)
+        except (Refused, JobRefused) as error:
+            ended.refused[job.pk] = str(error)
+        except Exception as error:
+            if storage_trouble.is_temporary(error):
+                ended.later[job.pk] = storage_trouble.message(error)
+            else:
+                log.warning("job %s failed", job.pk, exc_info=True)
+                ended.failed[job.pk] = f"{type(error).__name__}: {error}"
+
+    def _store(self, all_ended: Iterable[_Ended]) -> None:
+        for ended in all_ended:
+            claim, number = ended.claim, len(ended)
+            if ended.made:
+                self._complete(ended)
+            if ended.refused:
+                with_retries(lambda: claim.fail(ended.refused, final=True))  # noqa: B023 - called at once
+            if ended.failed:
+                with_retries(lambda: claim.fail(ended.failed))  # noqa: B023
+            if ended.later:
+                later = timezone.now() + timedelta(seconds=pauses.SERVER_SECONDS)
+                message = next(iter(ended.later.values()))
+                with_retries(lambda: claim.release(ended.later, error=message, not_before=later))  # noqa: B023
+            self._failed += len(ended.failed) + len(ended.refused)
+            if (ended.failed or ended.refused) and self._failed > self._made:
+                with_retries(lambda: claims.pause_if_most_fail(self._turn.run.pk))
+            self._forget(claim, number)
+        if self._away:
+            self._release_waiting()
+
+    def _complete(self, ended: _Ended) -> None:
+        try:
+            self._made += with_retries(lambda: self._handler.complete(ended.claim, ended.made))
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:
+            log.warning("the results of %s jobs could not be stored", len(ended.made), exc_info=True)
+            cause = (
+                "its place is already taken" if isinstance(error, IntegrityError) else type(error).__name__
+            )
+            reason = f"The result could not be stored ({cause}): {error}"
+            ended.failed |= {one.job.pk: reason for one in ended.made}
+            ended.made.clear()
+
+    def _forget(self, claim: Claim[Job], number: int) -> None:
+        self._open[claim.key] -= number
+        if not self._open[claim.key]:
+            del self._open[claim.key]
+            self._heartbeat.remove(claim)
+
+    def _release_waiting(self) -> None:
+        """Give back what was claimed and not asked."""
+        by_claim: dict[UUID, tuple[Claim[Job], list[int]]] = {}
+        while self._waiting:
+            claim, job = self._waiting.popleft()
+            by_claim.setdefault(claim.key, (claim, []))[1].append(job.pk)
+        for claim, ids in by_claim.values():
+            with_retries(lambda: claim.release(ids))  # noqa: B023 - called at once
+            self._forget(claim, len(ids))
+
+    def _release_all(self) -> None:
+        """Release what is still claimed: nothing, unless something went wrong."""
+        for future, (claim, job) in self._asked.items():
+            future.cancel()
+            self._waiting.append((claim, job))
+        self._asked.clear()
+        try:
+            self._release_waiting()
+        except (OperationalError, InterfaceError):
+            log.warning("jobs stay claimed until their lease expires")
+        self._threads.shutdown(wait=False, cancel_futures=True)
