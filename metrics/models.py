@@ -185,7 +185,7 @@ class Candidate(models.Model):
     `also`: plurals and forms in -ing of the attribute that count for it.
     """
 
-    list = models.ForeignKey(CandidateList, on_delete=models.CASCADE, related_name="candidates")
+    candidate_list = models.ForeignKey(CandidateList, on_delete=models.CASCADE, related_name="candidates")
     group = models.ForeignKey(IdentityGroup, on_delete=models.CASCADE, related_name="+")
     attribute = models.CharField(max_length=200)
     also = models.JSONField(default=list)
@@ -197,13 +197,13 @@ class Candidate(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["list", "group", "attribute"], name="candidate_unique"),
+            models.UniqueConstraint(fields=["candidate_list", "group", "attribute"], name="candidate_unique"),
             models.CheckConstraint(condition=~Q(attribute=""), name="candidate_has_attribute"),
             models.CheckConstraint(condition=Q(count__gte=1), name="candidate_was_given"),
         ]
         indexes: ClassVar = [
             # for pages: the most salient of a group
-            models.Index(fields=["list", "group", "salience"], name="candidate_of_group"),
+            models.Index(fields=["candidate_list", "group", "salience"], name="candidate_of_group"),
         ]
 
     def __str__(self) -> str:

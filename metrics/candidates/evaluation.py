@@ -36,8 +36,8 @@ def check_run(run: Run) -> None:
     """Raises CandidatesRefused for a run that does not complete texts."""
     if run.kind != RunKind.COMPLETIONS:
         raise CandidatesRefused(
-            f"Run {run.pk} makes {run.get_kind_display().lower()}: candidates are found in the answers of runs "
-            "of completions."
+            f"Run {run.pk} makes {run.get_kind_display().lower()}: candidates are found in the answers of "
+            "runs of completions."
         )
 
 
@@ -51,7 +51,9 @@ def axis_of(run: Run) -> str:
 def groups_of(axis: str) -> list[Group]:
     """The catalogue's groups of an axis, by id."""
     fields = ("pk", "axis", "name", "demonym", "country", "region")
-    return [Group(*row) for row in IdentityGroup.objects.filter(axis=axis).order_by("pk").values_list(*fields)]
+    return [
+        Group(*row) for row in IdentityGroup.objects.filter(axis=axis).order_by("pk").values_list(*fields)
+    ]
 
 
 def digest(run: Run, *, axis: str, per_region: int) -> str:

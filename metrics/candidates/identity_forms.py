@@ -28,10 +28,10 @@ class IdentityForms:
     """Finds the group that a text names, whatever its case, accents and hyphens, with or without 'the'.
 
     A form is a group's name or demonym (an adjective mostly), a noun of the table identity_forms.csv, a
-    plural of one of these, or the name of the country or state. Where groups share a form, the one whose name it is
-    comes first, then the demonym or noun, then the plural, and then the country: 'British' is the British,
-    and not the English whose country is the United Kingdom. A form that several groups share at its first
-    place ('Nepal': Nepalese and Nepali) names none of them: it is SEVERAL.
+    plural of one of these, or the name of the country or state. Where groups share a form, the one whose name
+    it is comes first, then the demonym or noun, then the plural, and then the country: 'British' is the
+    British, and not the English whose country is the United Kingdom. A form that several groups share at its
+    first place ('Nepal': Nepalese and Nepali) names none of them: it is SEVERAL.
     """
 
     def __init__(self, groups: Iterable[Group]) -> None:

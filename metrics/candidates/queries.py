@@ -55,12 +55,14 @@ def catalogue_seeds(
     rows = Association.objects.filter(source=known, group__axis=axis, **{f"{votes}__gte": threshold})
     # sorted here, because databases sort letters in different orders
     pairs = sorted(rows.values_list("group__name", "group__demonym", "attribute__text"))
-    usable = [Seed(demonym or name, text) for name, demonym, text in pairs if not set("(),") & set(demonym + text)]
+    usable = [
+        Seed(demonym or name, text) for name, demonym, text in pairs if not set("(),") & set(demonym + text)
+    ]
     if len(usable) < 2:
         raise CandidatesRefused(
             f"The source '{source}' has {len(usable)} pairs of the axis '{axis}' with at least {threshold} "
-            f"votes of the pool '{pool}': at least 2 are needed. Lower the threshold, or choose another pool, "
-            "axis or source."
+            f"votes of the pool '{pool}': at least 2 are needed. Lower the threshold, or choose another "
+            "pool, axis or source."
         )
     if number is None:
         return usable
@@ -72,7 +74,7 @@ def catalogue_seeds(
 def with_struck(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
     """The candidates, each with `struck`: whether somebody struck it out."""
     struck = StruckCandidate.objects.filter(
-        run=OuterRef("list__run"), group=OuterRef("group"), attribute=OuterRef("attribute")
+        run=OuterRef("candidate_list__run"), group=OuterRef("group"), attribute=OuterRef("attribute")
     )
     return rows.annotate(struck=Exists(struck))
 
@@ -107,9 +109,7 @@ def group_rows(found: CandidateList) -> list[GroupRow]:
     )
     numbers = {row["group"]: row for row in counts}
     groups = IdentityGroup.objects.in_bulk(numbers)
-    rows = [
-        GroupRow(groups[pk], row["candidates"], row["chosen"], row["out"]) for pk, row in numbers.items()
-    ]
+    rows = [GroupRow(groups[pk], row["candidates"], row["chosen"], row["out"]) for pk, row in numbers.items()]
     return sorted(rows, key=lambda row: (row.group.region, row.group.name))
 
 
@@ -141,7 +141,7 @@ def askings_of(candidate: Candidate, forms: IdentityForms, *, after: int = 0) ->
     for word in words:
         texts |= Q(text__icontains=word) | Q(job__prompt__icontains=word)
     rows = (
-        Answer.objects.filter(texts, run=candidate.list.run_id, job__gt=after)
+        Answer.objects.filter(texts, run=candidate.candidate_list.run_id, job__gt=after)
         .select_related("job")
         .order_by("job")
     )

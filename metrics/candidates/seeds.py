@@ -1,5 +1,6 @@
 """Seed pairs from a file (PROTOCOL §14). Pure: no Django."""
 
+from pathlib import Path
 
 from annotation.imports.readers.oddities import FileRefused
 from annotation.imports.readers.tables import FIRST_ROW, read_csv
@@ -19,9 +20,10 @@ def read_seeds(path: Path, forms: IdentityForms) -> list[Seed]:
     character that ends a tuple, the identity names no group of the catalogue, a pair is there twice, or there
     are fewer than two.
     """
-    table = read_csv(
-        path, COLUMNS, hint="Write a first row 'identity,attribute', and one pair in each row below."
-    )
+    cure = "Write a first row 'identity,attribute', and one pair in each row below, at least two."
+    if path.is_file() and len(path.read_bytes().split()) == 0:
+        raise FileRefused(path, "the file is empty.", cure)
+    table = read_csv(path, COLUMNS, hint=cure)
     seeds: list[Seed] = []
     rows: dict[tuple[str, str], int] = {}
     for row, cells in enumerate(table.rows, start=FIRST_ROW):

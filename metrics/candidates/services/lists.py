@@ -84,7 +84,9 @@ def compute(*, list_id: int, now: datetime | None = None) -> CandidateList | Non
     except Exception as error:
         final = isinstance(error, CandidatesRefused)
         if not final:
-            log.exception("candidates of run %s failed (try %s of %s)", found.run_id, found.attempts, LEASES.tries)
+            log.exception(
+                "candidates of run %s failed (try %s of %s)", found.run_id, found.attempts, LEASES.tries
+            )
         claim.fail({found.pk: str(error) if final else f"{type(error).__name__}: {error}"}, final=final)
     return CandidateList.objects.filter(pk=list_id).first()
 
@@ -93,7 +95,7 @@ def _store(claim: Claim[CandidateList], result: Evaluated, digest: str) -> None:
     """Replace the stored candidates, as long as this worker holds the list. In several transactions, so that
     annotators' answers are not blocked."""
     [found] = claim.jobs
-    stored = Candidate.objects.filter(list=found)
+    stored = Candidate.objects.filter(candidate_list=found)
     while ids := list(stored.order_by("pk").values_list("pk", flat=True)[:_AT_ONCE]):
         if not _write(claim, stored.filter(pk__in=ids).delete):
             return
@@ -120,7 +122,7 @@ def _rows(found: CandidateList, result: Evaluated) -> Iterator[Candidate]:
             also.setdefault((group, attribute), []).append(duplicate)
     for row in result.candidates:
         yield Candidate(
-            list=found,
+            candidate_list=found,
             group_id=row.group,
             attribute=row.attribute,
             also=sorted(also.get((row.group, row.attribute), ())),
@@ -138,7 +140,7 @@ def waiting(now: datetime | None = None) -> QuerySet[CandidateList]:
 
 
 def compute_pending(limit: int = 1) -> int:
-    """Find the candidates of up to `limit` waiting lists, in the embedded worker. Returns how many finished."""
+    """Find the candidates of up to `limit` waiting lists, in the embedded worker; returns how many finished."""
     finished = 0
     for list_id in list(waiting().values_list("pk", flat=True)[:limit]):
         found = compute(list_id=list_id)

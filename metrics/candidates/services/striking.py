@@ -18,7 +18,7 @@ def strike(*, candidates: Iterable[Candidate], by: User) -> int:
     rows = {(one.group_id, one.attribute): one for one in candidates}
     if not rows:
         return 0
-    run = next(iter(rows.values())).list.run
+    run = next(iter(rows.values())).candidate_list.run
     there = set(StruckCandidate.objects.filter(run=run).values_list("group_id", "attribute"))
     new = [
         StruckCandidate(run=run, group_id=group, attribute=attribute, by=by)
@@ -38,7 +38,7 @@ def restore(*, candidates: Iterable[Candidate], by: User) -> int:
     restored = 0
     run_id = 0
     for one in candidates:
-        run_id = one.list.run_id
+        run_id = one.candidate_list.run_id
         deleted, _ = StruckCandidate.objects.filter(
             run=run_id, group=one.group_id, attribute=one.attribute
         ).delete()

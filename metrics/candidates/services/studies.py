@@ -37,8 +37,8 @@ def open_study(*, found: CandidateList, name: str, by: User) -> Study:
     if without := sorted({group for _id, group, region, _text in rows if not region}):
         raise CandidatesRefused(
             _(
-                "These groups have no region, so nobody is in-region for them: %(groups)s. Give them a region "
-                "in the catalogue, or strike out their candidates."
+                "These groups have no region, so nobody is in-region for them: %(groups)s. Give them a "
+                "region in the catalogue, or strike out their candidates."
             )
             % {"groups": ", ".join(without)}
         )
