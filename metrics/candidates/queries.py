@@ -73,15 +73,20 @@ def catalogue_seeds(
 
 def with_struck(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
     """The candidates, each with `struck`: whether somebody struck it out."""
-    struck = StruckCandidate.objects.filter(
-        run=OuterRef("candidate_list__run"), group=OuterRef("group"), attribute=OuterRef("attribute")
+    return rows.annotate(struck=_struck())
+
+
+def _struck() -> Exists:
+    return Exists(
+        StruckCandidate.objects.filter(
+            run=OuterRef("candidate_list__run"), group=OuterRef("group"), attribute=OuterRef("attribute")
+        )
     )
-    return rows.annotate(struck=Exists(struck))
 
 
 def remaining(found: CandidateList) -> QuerySet[Candidate]:
     """The selected candidates that nobody struck out."""
-    return with_struck(found.candidates.filter(selected=True)).filter(struck=False)
+    return with_struck(found.candidates.filter(selected=True)).exclude(_struck())
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,8 @@
 """Seed pairs from a file (PROTOCOL §14). Pure: no Django."""
 
+import csv
+import io
+from collections.abc import Iterable
 from pathlib import Path
 
 from annotation.imports.readers.oddities import FileRefused
@@ -44,6 +47,13 @@ def read_seeds(path: Path, forms: IdentityForms) -> list[Seed]:
     if len(seeds) < 2:
         raise FileRefused(path, f"there are {len(seeds)} pairs.", "Write at least two.")
     return seeds
+
+
+def pairs_text(pairs: Iterable[tuple[str, str]]) -> str:
+    """The text of a file with these pairs, as `read_seeds` reads it."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *pairs])
+    return text.getvalue()
 
 
 def _problem(text: str) -> tuple[str, str] | None:

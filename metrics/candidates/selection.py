@@ -13,11 +13,11 @@ MOST_PER_REGION = 1000
 
 
 class Candidate(NamedTuple):
-    """`group`: its id. `count`: how often it was given for it. `tf`, `idf`, `salience`: PROTOCOL §14."""
+    """`group`: its id. `given`: how often, for it. `tf`, `idf`, `salience`: PROTOCOL §14."""
 
     group: int
     attribute: str
-    count: int
+    given: int
     tf: float
     idf: float
     salience: float
@@ -85,7 +85,7 @@ def _of_group(
     )
     columns = times.tolist(), tf.tolist(), idf.tolist(), salience.tolist()
     return [
-        Candidate(group, attributes[place], *(column[place] for column in columns), rank < chosen)
+        Candidate._make((group, attributes[place], *(column[place] for column in columns), rank < chosen))
         for rank, place in enumerate(order)
     ]
 

@@ -1,4 +1,4 @@
-"""Pages: candidates of all runs, planning a run, the candidates of one run, and the askings of one candidate."""
+"""Pages: runs with candidates, planning one, its candidates, and the askings of a candidate."""
 
 from typing import Any
 
@@ -166,10 +166,11 @@ def candidate_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
             messages.success(
                 request,
                 _(
-                    "The draft study is created. Read and adapt its texts, above all the consent, before you open it."
+                    "The draft study is created. Read and adapt its texts, above all the consent, before you "
+                    "open it."
                 ),
             )
-            return redirect("setup_step", name=study.name, step="about")
+            return redirect("setup_step", name=study.name, step="consent")
         else:
             raise Http404
     except CandidatesRefused as refused:

@@ -33,7 +33,7 @@ def request(*, run: Run, axis: str = "", per_region: int = MOST_PER_REGION) -> C
     failed; `retry` puts it back. Raises CandidatesRefused. Call tasks.enqueue(list) afterwards.
     """
     evaluation.check_run(run)
-    chosen = {"axis": axis or evaluation.axis_of(run), "per_region": per_region}
+    chosen: dict[str, Any] = {"axis": axis or evaluation.axis_of(run), "per_region": per_region}
     wanted = evaluation.digest(run, **chosen)
     with transaction.atomic():
         made, created = CandidateList.objects.select_for_update(no_key=True).get_or_create(
@@ -126,7 +126,7 @@ def _rows(found: CandidateList, result: Evaluated) -> Iterator[Candidate]:
             group_id=row.group,
             attribute=row.attribute,
             also=sorted(also.get((row.group, row.attribute), ())),
-            count=row.count,
+            count=row.given,
             tf=row.tf,
             idf=row.idf,
             salience=row.salience,
@@ -140,7 +140,7 @@ def waiting(now: datetime | None = None) -> QuerySet[CandidateList]:
 
 
 def compute_pending(limit: int = 1) -> int:
-    """Find the candidates of up to `limit` waiting lists, in the embedded worker; returns how many finished."""
+    """Find the candidates of up to `limit` waiting lists, in the embedded worker. Returns how many."""
     finished = 0
     for list_id in list(waiting().values_list("pk", flat=True)[:limit]):
         found = compute(list_id=list_id)

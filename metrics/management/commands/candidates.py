@@ -159,7 +159,7 @@ class Command(BaseCommand):
                     "identity": found.groups[row.group].name,
                     "attribute": row.attribute,
                     "region": found.groups[row.group].region,
-                    "count": row.count,
+                    "count": row.given,
                     "tf": row.tf,
                     "idf": row.idf,
                     "salience": row.salience,
