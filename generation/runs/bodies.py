@@ -192,6 +192,10 @@ BODIES: dict[str, type[RunBody]] = {
 }
 
 
+def _limit(field: type[serializers.Field], help_text: str, **options: Any) -> serializers.Field:
+    return field(required=False, allow_null=True, help_text=help_text, **options)
+
+
 class LimitsBody(Body):
     """Limits of a run; each may be missing or null."""
 

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from annotation.api.pages import list_query
 from annotation.api.resource import Query
 from generation.models import RunKind, RunState
+from generation.runs.bodies import LimitsBody
 from generation.runs.services import ACTIONS
 
 RunsQuery = list_query(
@@ -90,10 +91,6 @@ class MadeWithSerializer(serializers.Serializer[Any]):
     libraries = serializers.DictField(child=serializers.CharField(), help_text="Name: version.")
     code = serializers.CharField(help_text="Revision of this program.")
     since = serializers.DateTimeField()
-
-
-def _limit(field: type[serializers.Field], help_text: str, **options: Any) -> serializers.Field:
-    return field(required=False, allow_null=True, help_text=help_text, **options)
 
 
 class SpentSerializer(serializers.Serializer[Any]):

@@ -21,6 +21,8 @@ from annotation.webhooks.services import deliveries, events
 from generation.jobs import tasks
 from generation.jobs.services import work, workers
 from generation.jobs.services.sickness import WorkerIll
+from metrics.candidates import tasks as candidate_tasks
+from metrics.candidates.services import lists as candidate_lists
 from metrics.score_runs import services as score_runs
 from metrics.score_runs import tasks as score_tasks
 from metrics.score_runs.shared_resamples import sharing_resamples
@@ -104,6 +106,7 @@ class Command(BaseCommand):
         if settings.CELERY_BROKER_URL:
             return [*default, ("sending lost messages again", _every(SWEEP_SECONDS, _sweep))]
         default.append(("computing a score run", _compute))
+        default.append(("finding candidates", candidate_lists.compute_pending))
         default.append(("making an export", self._export))
         gpu = [("working on a run", self._work)]
         return {"default": default, "gpu": gpu, "all": [*default, *gpu]}[queue]
@@ -132,6 +135,7 @@ def _sweep() -> None:
     tasks.sweep()
     # Scores first: exports take longer, and a message of either kind in the queue stops the other.
     score_tasks.sweep()
+    candidate_tasks.sweep()
     export_tasks.enqueue_waiting()
 
 
