@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from annotation.catalogue.services import SourceDetails
 from annotation.models import Axis, Region, Source
 
 _ALL = pgettext_lazy("a filter that is left out", "all")
@@ -68,26 +67,6 @@ class AssociationFilters(_Filters):
     offensiveness_max = forms.FloatField(
         label=_("Offensiveness to"), required=False, min_value=-1, max_value=4, step_size=0.1
     )
-
-
-class SourceForm(forms.Form):
-    """What describes a source."""
-
-    use_required_attribute = False
-    title = forms.CharField(label=_("Title"), max_length=200)
-    licence = forms.CharField(
-        label=_("Licence"), max_length=80, required=False, help_text=_("For example CC BY 4.0.")
-    )
-    origin = forms.CharField(
-        label=_("Origin"), max_length=500, required=False, help_text=_("Where it comes from: a URL or a text.")
-    )
-    citation = forms.CharField(
-        label=_("Citation"), max_length=4000, required=False, widget=forms.Textarea(attrs={"rows": 2})
-    )
-
-    def details(self) -> SourceDetails:
-        """The form must be valid."""
-        return SourceDetails(**{name: self.cleaned_data[name] for name in SourceForm.base_fields})
 
 
 class SuccessorForm(forms.Form):

@@ -90,9 +90,7 @@ def source_counts(source: Source) -> SourceCounts:
         **source.associations.order_by().aggregate(
             associations=Count("pk"),
             groups=Count("group", distinct=True),
-            voted=Count(
-                "pk", filter=Q(in_stereotypical__isnull=False) | Q(out_stereotypical__isnull=False)
-            ),
+            voted=Count("pk", filter=Q(in_stereotypical__isnull=False) | Q(out_stereotypical__isnull=False)),
             rated=Count("pk", filter=Q(offensiveness_mean__isnull=False)),
         )
     )
@@ -130,6 +128,4 @@ def other_votes(association: Association) -> list[Association]:
 
 
 def _lookups(known: Mapping[str, str], filters: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        lookup: filters[name] for name, lookup in known.items() if filters.get(name) not in (None, "")
-    }
+    return {lookup: filters[name] for name, lookup in known.items() if filters.get(name) not in (None, "")}

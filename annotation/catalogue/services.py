@@ -33,10 +33,10 @@ class SourceInUse(SourceRefused):
 
     def __init__(self, source: Source, number: int) -> None:
         message = ngettext(
-            "The source “%(source)s” stays as it is: %(number)d study uses it. Make a new source, and name it as "
-            "the one that supersedes this.",
-            "The source “%(source)s” stays as it is: %(number)d studies use it. Make a new source, and name it "
-            "as the one that supersedes this.",
+            "The source “%(source)s” stays as it is: %(number)d study uses it. Make a new source, and name "
+            "it as the one that supersedes this.",
+            "The source “%(source)s” stays as it is: %(number)d studies use it. Make a new source, and name "
+            "it as the one that supersedes this.",
             number,
         )
         super().__init__(message % {"source": source.name, "number": number})
@@ -109,8 +109,8 @@ def _locked(source: Source, by: User) -> Source:
     if not policies.may_edit_source(by, locked):
         raise SourceForbidden(
             _(
-                "The source “%(source)s” belongs to somebody else. Ask its owner or an admin, or make a source of "
-                "your own."
+                "The source “%(source)s” belongs to somebody else. Ask its owner or an admin, or make a "
+                "source of your own."
             )
             % {"source": locked.name}
         )

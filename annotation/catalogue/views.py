@@ -1,4 +1,4 @@
-"""Pages of the catalogue, for everyone who sets up or leads studies: annotators would see what others think."""
+"""Pages of the catalogue, for everyone who sets up or leads studies; annotators would see others' opinions."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,10 +16,10 @@ from annotation.catalogue.forms import (
     AssociationFilters,
     AttributeFilters,
     GroupFilters,
-    SourceForm,
     SuccessorForm,
 )
 from annotation.catalogue.keyset import stretch
+from annotation.catalogue.source_form import SourceForm
 from annotation.core.requests import LoggedIn
 from annotation.models import Association, Attribute, IdentityGroup, Source
 

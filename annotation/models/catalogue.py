@@ -40,7 +40,11 @@ class Source(models.Model):
     licence = models.CharField(max_length=80, blank=True)
     citation = models.TextField(blank=True)
     origin = models.CharField(
-        max_length=500, blank=True, db_default="", default="", help_text="Where it comes from: a URL or a text."
+        max_length=500,
+        blank=True,
+        db_default="",
+        default="",
+        help_text="Where it comes from: a URL or a text.",
     )
     # No indexes: sources are few, and building one would lock the table of a running server.
     owner = models.ForeignKey(
