@@ -116,7 +116,11 @@ class Uses:
 
 def uses(source: Source, *, user: User) -> Uses:
     found = list(studies_using(source).order_by("title", "pk"))
-    led = set(policies.studies_led_by(user).filter(pk__in=found).values_list("pk", flat=True))
+    led = set(
+        policies.studies_led_by(user)
+        .filter(pk__in=[study.pk for study in found])
+        .values_list("pk", flat=True)
+    )
     visible = tuple(study for study in found if study.pk in led)
     return Uses(visible=visible, others=len(found) - len(visible))
 

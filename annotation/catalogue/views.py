@@ -1,4 +1,4 @@
-"""Pages of the catalogue, for everyone who sets up or leads studies; annotators would see others' opinions."""
+"""Pages of the catalogue, for everyone who sets up or leads studies: annotators would see others' votes."""
 
 from collections.abc import Callable
 from functools import wraps

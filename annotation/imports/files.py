@@ -1,4 +1,4 @@
-"""Uploaded files that wait for their import: in the private storage, deleted once it is done or has failed."""
+"""Uploaded files that wait for their import: in the private storage, until it is done or has failed."""
 
 from __future__ import annotations
 

@@ -112,8 +112,9 @@ class Association(models.Model):
     """A pair (identity group, attribute) with the votes behind it (PROTOCOL §1, §3, §4).
 
     The three counts of a pool are all known or all null: the state files of SeeGULL lack out-region votes,
-    and pairs that nobody voted on yet have neither. Null is not zero: nobody was asked. `offensiveness` lists every rating (-1..4, halves occur in the release);
-    `offensiveness_mean` is the mean *as published by its source* and null where nobody rated.
+    and pairs that nobody voted on yet have neither. Null is not zero: nobody was asked. `offensiveness` lists
+    every rating (-1..4, halves occur in the release); `offensiveness_mean` is the mean *as published by its
+    source* and null where nobody rated.
     """
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="associations")

@@ -178,8 +178,8 @@ class CatalogueImport(LeasedJob):
     """One background import of uploaded files into the catalogue: SeeGULL's associations or ViSAGe's study.
 
     The row decides; a queue message only wakes a worker. `options`: what an import command is given (axis and
-    source, or study). `files`: which of the release's files -> the name it was uploaded under. Its content is in
-    the private storage under `key` until the import is done or has failed.
+    source, or study). `files`: which of the release's files -> the name it was uploaded under. Its content is
+    in the private storage under `key` until the import is done or has failed.
     """
 
     class Kind(models.TextChoices):

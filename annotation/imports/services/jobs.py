@@ -222,7 +222,7 @@ def _import(claim: Claim[CatalogueImport], stopping: Callable[[], bool]) -> None
                     for oddity in (*oddities, *imported.oddities)
                 ],
             }
-            _record("catalogue import done", job, **imported.created)
+            _record("catalogue import done", job, details=imported.created)
             if not claim.finish(report=report, **at):
                 raise _ClaimLost
 
@@ -265,6 +265,8 @@ def _visage(job: CatalogueImport, paths: Mapping[str, Path], progress: _Progress
     return [attributes.summary, annotations.summary], (*attributes.oddities, *annotations.oddities), store
 
 
-def _record(what: str, job: CatalogueImport, *, by: User | None = None, **details: int) -> None:
+def _record(
+    what: str, job: CatalogueImport, *, by: User | None = None, details: Mapping[str, int] | None = None
+) -> None:
     known = {"import": job.pk, "kind": Kind(job.kind).label}
-    AuditEvent.objects.create(what=what, by=by or job.by, details={**known, **details})
+    AuditEvent.objects.create(what=what, by=by or job.by, details={**known, **(details or {})})

@@ -17,8 +17,9 @@ ERRORS_SHOWN = 50
 
 class Command(BaseCommand):
     help = (
-        "Make a source of associations from a CSV file or spreadsheet with the columns identity and attribute, "
-        "and votes and ratings if there are any. All lines are checked first; nothing is stored if one is wrong."
+        "Make a source of associations from a CSV file or spreadsheet with the columns identity and "
+        "attribute, and votes and ratings if there are any. All lines are checked first; nothing is stored "
+        "if one is wrong."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

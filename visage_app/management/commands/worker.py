@@ -40,10 +40,10 @@ FORGET_SECONDS = 3600.0
 
 class Command(BaseCommand):
     help = (
-        "Process waiting jobs until stopped. Queue default: compute score runs, make exports, import uploaded "
-        "files, deliver webhooks, return expired leases. Queue gpu: generate, caption and embed. With CELERY_BROKER_URL "
-        "set, Celery's workers process scores, exports, imports and runs; this one does the rest and sends lost "
-        "messages again."
+        "Process waiting jobs until stopped. Queue default: compute score runs, make exports, import "
+        "uploaded files, deliver webhooks, return expired leases. Queue gpu: generate, caption and embed. "
+        "With CELERY_BROKER_URL set, Celery's workers process scores, exports, imports and runs; this one "
+        "does the rest and sends lost messages again."
     )
     _stopping = False
 
