@@ -24,6 +24,8 @@ from annotation.core.requests import LoggedIn
 from annotation.models import Association, Attribute, IdentityGroup, Source
 
 View = Callable[..., HttpResponse]
+_FIXED = {"group": ("group_contains", "axis", "region"), "attribute": ("contains",)}
+"""Filters that a page of one group or attribute does without."""
 
 
 def researchers_only(view: View) -> View:
@@ -183,6 +185,8 @@ def _associations_page(
 ) -> HttpResponse:
     """A page with a filtered list of associations. `of`: the columns that the page fixes."""
     form = AssociationFilters(request.GET)
+    for name in _FIXED.get(here, ()):
+        del form.fields[name]
     filters = form.cleaned_data if form.is_valid() else {}
     page = _stretch(queries.associations(filters).filter(**of), filters, field="pk")
     context = {**extra, "form": form, "page": page, "query": _query(request), "here": here}

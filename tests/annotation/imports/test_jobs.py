@@ -94,7 +94,10 @@ def test_states_are_read_by_their_axis(tmp_path, lead):
     job = jobs.request(kind="seegull", uploads={"associations": upload(path)}, options=options, by=lead)
     assert jobs.work(job_id=job.pk).state == JobState.DONE
     assert Source.objects.get().name == "seegull-us-states"
-    assert set(Association.objects.values_list("in_stereotypical", "out_stereotypical")) == {(2, None), (1, None)}
+    assert set(Association.objects.values_list("in_stereotypical", "out_stereotypical")) == {
+        (2, None),
+        (1, None),
+    }
 
 
 @pytest.mark.parametrize(
@@ -223,7 +226,13 @@ def test_files_that_nothing_needs_are_deleted_after_a_day(tmp_path, lead, monkey
 
 @pytest.mark.parametrize(
     ("sent", "kept"),
-    [("../../etc/passwd", "passwd"), ("C:\\a\\b.csv", "b.csv"), ("..", "file"), ("a\n\0b.csv", "ab.csv"), ("", "file")],
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\a\\b.csv", "b.csv"),
+        ("..", "file"),
+        ("a\n\0b.csv", "ab.csv"),
+        ("", "file"),
+    ],
 )
 def test_names_of_files_are_names_only(sent, kept):
     assert files.local_name(sent) == kept

@@ -90,7 +90,11 @@ def test_or_created_with_its_demonym_and_what_the_table_of_identities_knows(lead
     martian = IdentityGroup.objects.get(name="Martian")
     assert (martian.demonym, martian.country, martian.region) == ("of Mars", "", "")
     brazilian = IdentityGroup.objects.get(name="Brazilian")
-    assert (brazilian.demonym, brazilian.country, brazilian.region) == ("Brazilian", "Brazil", "Latin America")
+    assert (brazilian.demonym, brazilian.country, brazilian.region) == (
+        "Brazilian",
+        "Brazil",
+        "Latin America",
+    )
     assert IdentityGroup.objects.count() == 5
 
 

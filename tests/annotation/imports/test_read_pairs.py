@@ -1,4 +1,4 @@
-"""One's own pairs: whatever a spreadsheet or a person makes of two columns is read, or each wrong line named."""
+"""One's own pairs: what a spreadsheet or a person makes of two columns is read, or each wrong line named."""
 
 from __future__ import annotations
 
@@ -137,7 +137,9 @@ def test_a_small_spreadsheet_that_unpacks_to_much_is_not_unpacked(monkeypatch):
 
 
 def test_typed_lines():
-    file = pairs.read_typed('Mexican, Sombrero\n\n  French ,wine  \nFrench\nA, b, c\n"French", "poor, but happy"\n')
+    file = pairs.read_typed(
+        'Mexican, Sombrero\n\n  French ,wine  \nFrench\nA, b, c\n"French", "poor, but happy"\n'
+    )
     assert said(file) == [(1, "Mexican", "sombrero"), (3, "French", "wine"), (6, "French", "poor, but happy")]
     assert ([error.row for error in file.errors], file.blank) == ([4, 5], 1)
     assert said(pairs.read_typed("identity,attribute\nMexican,hat")) == [(2, "Mexican", "hat")]
@@ -152,7 +154,7 @@ def test_the_same_words_are_the_same_text_however_they_are_typed():
 
 
 def test_what_was_checked_reads_the_same_again():
-    text = f"{VOTES},offensiveness\n=1,\"a, b\",3,0,0,-1 2.5\nMexican,hat,,,,\n"
+    text = f'{VOTES},offensiveness\n=1,"a, b",3,0,0,-1 2.5\nMexican,hat,,,,\n'
     rows = read(text).rows
     again = read(pairs.as_csv(rows)).rows
     assert again == rows
