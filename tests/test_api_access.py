@@ -146,6 +146,22 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("POST", "runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "runs/{run}"): (READ, MAKERS),
     ("POST", "runs/{run}/cancel"): (MANAGE, MAKERS),
+    ("POST", "candidate-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "candidate-runs/{asked}"): (READ, MAKERS),
+    ("POST", "candidate-runs/{asked}"): (MANAGE, MAKERS),
+    ("GET", "candidate-runs/{asked}/candidates"): (READ, MAKERS),
+    ("GET", "candidate-runs/{asked}/candidates/{candidate}"): (READ, MAKERS),
+    ("PUT", "candidate-runs/{asked}/candidates/{candidate}/struck"): (
+        MANAGE,
+        (401, NONE, NONE, NONE, NONE, 204),
+    ),
+    ("DELETE", "candidate-runs/{asked}/candidates/{candidate}/struck"): (
+        MANAGE,
+        (401, NONE, NONE, NONE, NONE, 204),
+    ),
+    ("POST", "candidate-runs/{asked}/study"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    # sources are made by whoever may set up studies; the study is still open
+    ("POST", "studies/words/votes-source"): (MANAGE, (401, NONE, NONE, NONE, NONE, 409)),
     ("GET", "metrics"): (READ, ACCOUNTS),
     ("GET", "metrics/tendency"): (READ, ACCOUNTS),
     ("GET", "studies/words/scores?metric=visual_nature"): (READ, LEADS),
@@ -172,13 +188,26 @@ OF_A_LEAD = sorted(
     if one[1].startswith("studies/") and scope not in (ANNOTATE, EXPORT)
 )
 FOR_ADMINS = (EXPORT, EVERYBODY)
-NUMBERED = ("group", "task", "unit", "person", "invitation", "export", "webhook", "image", "run", "token")
+NUMBERED = (
+    "group",
+    "task",
+    "unit",
+    "person",
+    "invitation",
+    "export",
+    "webhook",
+    "image",
+    "run",
+    "token",
+    "asked",
+)
 NAMED = {
     "words": "<slug:name>",
     "pictures": "<slug:name>",
     "/ours": "/<slug:name>",
     "{who}": "<slug:who>",
     "{delivery}": "<int:delivery>",
+    "{candidate}": "<int:candidate>",
     "score-runs/1": "score-runs/<int:number>",
     "metrics/tendency": "metrics/<slug:metric>",
     "consensus/csv": "consensus/<slug:file_format>",
@@ -220,6 +249,8 @@ class ApiWorld(World):
             "delivery": self.message.pk,
             "image": self.image.pk,
             "run": self.run.pk,
+            "asked": self.asked.pk,
+            "candidate": self.candidate.pk,
             "token": Program(self.people["admin"], "read").made.token.pk,
             "who": f"u{self.people['annotator'].pk}",
         }

@@ -35,6 +35,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.dashboards.queries.overview import shown_metrics
 from metrics.score_runs import services as score_runs
 from tests import factories
+from tests.metrics.candidates import asked
 from tests.test_access import OWN, World, urls
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +61,7 @@ WITHOUT_ROWS = {
     *("figure", "figures", "methods", "fresh_scores", "audit_export", "exposure_csv", "exposure_all_csv"),
     *("export_annotations", "export_download", "quality_csv", "fill_rates", "release_page", "export_file"),
     *("setup_step", "setup_file", "overview_live", "figure_page", "account_action", "person_action"),
-    *("second_factor", "attribute", "export_columns"),
+    *("second_factor", "attribute", "export_columns", "plan_candidates"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement"),
 }
@@ -72,6 +73,7 @@ API_WITHOUT_ROWS = {
     *("setup", "study", "task", "unit", "person", "invitation", "export_job", "export_file", "export"),
     *("identity_group", "webhook", "image", "run", "image_set", "image_file", "metrics", "metric"),
     *(
+        "candidate_list",
         "score_run",
         "score_run_scores",
         "account_of",
@@ -154,6 +156,8 @@ class Growing(World):
         AuditEvent.objects.create(what="export", study=self.words, by=account)
         AuditEvent.objects.create(what=RELEASE, study=self.words, by=account, details=RELEASED)
         factories.source(f"source{number}")
+        asked.run(name=f"asked{number}")
+        asked.add(self.asked, f"(Mexican, dance), (Mexican, gift {'abcdefgh'[number]})")
         setup_services.save(user=admin, name=f"draft{number}", document={"title": f"Draft {number}"})
         tokens.create(user=admin, name=f"program {number}", scopes=(Scope.READ,), by=admin)
         Worker.objects.create(name=f"w{number}", host="h", queue="default", started_at=now, seen_at=now)
@@ -163,6 +167,7 @@ class Growing(World):
             for metric in shown_metrics(study) + more:
                 score_runs.request(study=study, metric=metric, variant="corrected")
         score_runs.compute_pending(limit=50)
+        asked.found(self.asked)
 
 
 @dataclass(frozen=True)
@@ -229,6 +234,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
     known = {
         "name": "words",
         "delivery": world.message.pk,
+        "candidate": world.candidate.pk,
         "who": f"u{world.people['annotator'].pk}",
         "metric": "tendency",
         "figure": "consensus",
@@ -246,6 +252,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "images": world.image.pk,
         "runs": world.run.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,
+        "candidate-runs": world.asked.pk,
         "score-runs": world.words.score_runs.earliest("pk").pk,
     }
     addresses = {}

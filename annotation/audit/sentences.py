@@ -20,6 +20,8 @@ SENTENCES: dict[str, str] = {
     "api token revoked": gettext_noop("Revoked an API token."),
     "audit log exported": gettext_noop("Exported the audit log as %(format)s."),
     "backup": gettext_noop("Created a backup."),
+    "candidates restored": gettext_noop("Restored %(candidates)s candidates of run %(run)s."),
+    "candidates struck out": gettext_noop("Struck out %(candidates)s candidates of run %(run)s."),
     "consent text published": gettext_noop("Published version %(version)s of the consent text."),
     "export": gettext_noop("Exported answers as %(format)s."),
     "export_download": gettext_noop("Downloaded a finished export as %(format)s."),
@@ -50,7 +52,11 @@ SENTENCES: dict[str, str] = {
     "second factor removed": gettext_noop("Removed the two-factor authentication of account %(account)s."),
     "second factor set up": gettext_noop("Set up two-factor authentication for account %(account)s."),
     "study made from a file": gettext_noop("Created the study from a file."),
+    "study made of candidates": gettext_noop("Created a study of %(candidates)s candidates of run %(run)s."),
     "study shows images": gettext_noop("Assigned the image set %(image_set)s to the study."),
+    "votes saved as a source": gettext_noop(
+        "Saved the votes of %(pairs)s associations as the source %(source)s."
+    ),
     "webhook added": gettext_noop("Added a webhook to %(host)s."),
     "webhook changed": gettext_noop("Changed the events of the webhook to %(host)s."),
     "webhook deleted": gettext_noop("Deleted the webhook to %(host)s."),
