@@ -48,6 +48,7 @@ def test_a_source_has_the_votes_of_both_pools_as_counted(study):
 
 
 def test_ratings_of_offensiveness_come_along():
+    factories.group("Mexican")
     study = factories.study(name="rated")
     asked_of_pairs(study)
     Study.objects.update(status=StudyStatus.CLOSED, closed_at=timezone.now())
@@ -66,7 +67,7 @@ def test_a_withdrawn_answer_does_not_count(study):
 def test_a_bad_or_taken_name_is_refused_and_nothing_is_written(study, name):
     factories.source("taken")
     before = Association.objects.count()
-    with pytest.raises(VotesRefused, match="[Nn]ame"):
+    with pytest.raises(VotesRefused, match=r"[Nn]ame"):
         save_votes(study=study, name=name, by=None)
     assert Association.objects.count() == before
 
