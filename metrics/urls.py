@@ -12,12 +12,14 @@ from metrics.score_runs import views as score_runs
 from metrics.visual_nature import views as visual_nature
 from metrics.votes import views as votes
 
+_CANDIDATES = "candidate-runs/<int:pk>/"
+
 urlpatterns = [
-    path("candidates/", candidates.candidate_runs, name="candidate_runs"),
-    path("candidates/new/", candidates.plan_candidates, name="plan_candidates"),
-    path("candidates/<int:pk>/", candidates.candidates, name="candidates"),
-    path("candidates/<int:pk>/<int:candidate>/", candidates.candidate, name="candidate"),
-    path("candidates/<int:pk>/<slug:action>/", candidates.candidate_action, name="candidate_action"),
+    path("candidate-runs/", candidates.candidate_runs, name="candidate_runs"),
+    path("candidate-runs/new/", candidates.plan_candidates, name="plan_candidates"),
+    path(_CANDIDATES, candidates.candidates, name="candidates"),
+    path(f"{_CANDIDATES}candidates/<int:candidate>/", candidates.candidate, name="candidate"),
+    path(f"{_CANDIDATES}<slug:action>/", candidates.candidate_action, name="candidate_action"),
     path("methods/", score_runs.methods, name="methods"),
     path("inference/", inference.inference_list, name="inference_runs"),
     path("inference/new/", inference.new_inference, name="new_inference"),

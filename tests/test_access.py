@@ -33,6 +33,7 @@ from annotation.models import (
 from generation.models import Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
+from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
 
 pytestmark = pytest.mark.django_db
@@ -150,6 +151,13 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(("runs", "run", "run_progress"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405))),
     "run_action": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
     **dict.fromkeys(("new_run", "upload"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422))),
+    **dict.fromkeys(
+        ("candidate_runs", "candidates", "candidate"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405))
+    ),
+    "plan_candidates": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    "candidate_action": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    # sources are made by whoever may set up studies; the study is still open
+    "save_votes": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 302)),
     "image_sets": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
     **dict.fromkeys(("image_set", "image_history"), (LEADS, READ_ONLY)),
     "methods": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
@@ -193,6 +201,7 @@ WITHOUT_STUDY = {
     "audit",
     "setup",
     "runs",
+    *("candidate_runs", "plan_candidates"),
     "image_sets",
     "upload",
     *("health_page", "health_live", "accounts"),
@@ -265,6 +274,8 @@ class World:
         )
         self.inference = empty_run("inferred", "votes")
         add_pair(self.inference, "Mexican", "lazy")
+        self.asked = asked.run("(Mexican, dance)")
+        self.candidate = asked.found(self.asked).candidates.get()
 
     @staticmethod
     def _image(set_name, group, *, into):
@@ -294,6 +305,9 @@ class World:
             return reverse(name, args=[self.inference.pk])
         if name == "inference_figure":
             return reverse(name, args=[self.inference.pk, "csv"])
+        if name in {"candidates", "candidate", "candidate_action"}:
+            more = {"candidate": [self.candidate.pk], "candidate_action": ["find"]}
+            return reverse(name, args=[self.asked.pk, *more.get(name, [])])
         if name == "revoke_token":
             return reverse(name, args=[1])
         if name == "run_action":

@@ -165,6 +165,22 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "inference-runs/{inference}"): (READ, RESEARCH),
     ("GET", "inference-runs/{inference}/pairs"): (READ, RESEARCH),
     ("GET", "inference-runs/{inference}/figure/csv"): (READ, RESEARCH),
+    ("POST", "candidate-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "candidate-runs/{asked}"): (READ, MAKERS),
+    ("POST", "candidate-runs/{asked}"): (MANAGE, MAKERS),
+    ("GET", "candidate-runs/{asked}/candidates"): (READ, MAKERS),
+    ("GET", "candidate-runs/{asked}/candidates/{candidate}"): (READ, MAKERS),
+    ("PUT", "candidate-runs/{asked}/candidates/{candidate}/struck"): (
+        MANAGE,
+        (401, NONE, NONE, NONE, NONE, 204),
+    ),
+    ("DELETE", "candidate-runs/{asked}/candidates/{candidate}/struck"): (
+        MANAGE,
+        (401, NONE, NONE, NONE, NONE, 204),
+    ),
+    ("POST", "candidate-runs/{asked}/study"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    # sources are made by whoever may set up studies; the study is still open
+    ("POST", "studies/words/votes-source"): (MANAGE, (401, NONE, NONE, NONE, NONE, 409)),
     ("GET", "metrics"): (READ, ACCOUNTS),
     ("GET", "metrics/tendency"): (READ, ACCOUNTS),
     ("GET", "studies/words/scores?metric=visual_nature"): (READ, LEADS),
@@ -205,6 +221,7 @@ NUMBERED = (
     "run",
     "token",
     "inference",
+    "asked",
 )
 NAMED = {
     "words": "<slug:name>",
@@ -213,6 +230,7 @@ NAMED = {
     "test-source": "<slug:name>",
     "{who}": "<slug:who>",
     "{delivery}": "<int:delivery>",
+    "{candidate}": "<int:candidate>",
     "score-runs/1": "score-runs/<int:number>",
     "metrics/tendency": "metrics/<slug:metric>",
     "consensus/csv": "consensus/<slug:file_format>",
@@ -258,6 +276,8 @@ class ApiWorld(World):
             "image": self.image.pk,
             "run": self.run.pk,
             "inference": self.inference.pk,
+            "asked": self.asked.pk,
+            "candidate": self.candidate.pk,
             "token": Program(self.people["admin"], "read").made.token.pk,
             "who": f"u{self.people['annotator'].pk}",
         }

@@ -36,6 +36,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.dashboards.queries.overview import shown_metrics
 from metrics.score_runs import services as score_runs
 from tests import factories
+from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
 from tests.test_access import OWN, World, urls
 
@@ -64,6 +65,7 @@ WITHOUT_ROWS = {
     *("setup_step", "setup_file", "overview_live", "figure_page", "account_action", "person_action"),
     *("second_factor", "attribute", "export_columns"),
     *("source_action", "catalogue_import", "catalogue_import_progress", "catalogue_import_delete"),
+    "plan_candidates",
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
 }
@@ -76,6 +78,7 @@ API_WITHOUT_ROWS = {
     *("association", "source", "import"),
     *("identity_group", "webhook", "image", "run", "image_set", "image_file", "metrics", "metric"),
     *(
+        "candidate_list",
         "score_run",
         "score_run_scores",
         "account_of",
@@ -163,6 +166,8 @@ class Growing(World):
         AuditEvent.objects.create(what="export", study=self.words, by=account)
         AuditEvent.objects.create(what=RELEASE, study=self.words, by=account, details=RELEASED)
         factories.source(f"source{number}")
+        asked.run(name=f"asked{number}")
+        asked.add(self.asked, f"(Mexican, dance), (Mexican, gift {'abcdefgh'[number]})")
         setup_services.save(user=admin, name=f"draft{number}", document={"title": f"Draft {number}"})
         tokens.create(user=admin, name=f"program {number}", scopes=(Scope.READ,), by=admin)
         Worker.objects.create(name=f"w{number}", host="h", queue="default", started_at=now, seen_at=now)
@@ -180,6 +185,7 @@ class Growing(World):
             for metric in shown_metrics(study) + more:
                 score_runs.request(study=study, metric=metric, variant="corrected")
         score_runs.compute_pending(limit=50)
+        asked.found(self.asked)
 
 
 @dataclass(frozen=True)
@@ -246,6 +252,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
     known = {
         "name": "words",
         "delivery": world.message.pk,
+        "candidate": world.candidate.pk,
         "who": f"u{world.people['annotator'].pk}",
         "metric": "tendency",
         "figure": "consensus",
@@ -266,6 +273,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "associations": world.association.pk,
         "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,
+        "candidate-runs": world.asked.pk,
         "score-runs": world.words.score_runs.earliest("pk").pk,
     }
     addresses = {}

@@ -21,6 +21,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.models import ScoreRun
 from tests import factories
 from tests.annotation.api.calls import Program
+from tests.metrics.candidates import asked
 from tests.test_access import urls
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +45,7 @@ ACTIONS = {
     "webhook_action": "ping",
     "run_action": "cancel",
     "source_action": "delete",
+    "candidate_action": "find",
     "api:run_action": "cancel",
 }
 OPEN = {"join", "enter", "password_reset_confirm"}
@@ -113,6 +115,8 @@ class Team:
             recipe=as_json(CaptionRecipe(backend="fake")),
             recipe_hash=f"{self.study.pk:064x}",
         )
+        self.asked = asked.run(f"(People of {tag}, dance{mark})", name=f"{tag}-asked")
+        self.candidate = asked.found(self.asked).candidates.get()
         self.score_run = ScoreRun.objects.create(
             study=self.study,
             metric="consensus",
@@ -143,6 +147,9 @@ class Team:
             "sets": self.image.image_set.name,
             "images": self.image.pk,
             **dict.fromkeys(("runs", "inference", "inference-runs"), self.run.pk),
+            "runs": self.run.pk,
+            "candidate-runs": self.asked.pk,
+            "candidates": self.candidate.pk,
             "score-runs": self.score_run.pk,
             "scores": self.score_run.pk,
             "identities": self.image.group_id,

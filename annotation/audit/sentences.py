@@ -25,6 +25,8 @@ SENTENCES: dict[str, str] = {
     "catalogue import deleted": gettext_noop("Deleted the record of import %(import)s."),
     "catalogue import done": gettext_noop("Imported %(kind)s (import %(import)s)."),
     "catalogue import requested": gettext_noop("Uploaded files of %(kind)s (import %(import)s)."),
+    "candidates restored": gettext_noop("Restored %(candidates)s candidates of run %(run)s."),
+    "candidates struck out": gettext_noop("Struck out %(candidates)s candidates of run %(run)s."),
     "consent text published": gettext_noop("Published version %(version)s of the consent text."),
     "export": gettext_noop("Exported answers as %(format)s."),
     "export_download": gettext_noop("Downloaded a finished export as %(format)s."),
@@ -60,7 +62,11 @@ SENTENCES: dict[str, str] = {
     "source deleted": gettext_noop("Deleted the source %(source)s with %(associations)s associations."),
     "source superseded": gettext_noop("Set the source that supersedes %(source)s: %(successor)s."),
     "study made from a file": gettext_noop("Created the study from a file."),
+    "study made of candidates": gettext_noop("Created a study of %(candidates)s candidates of run %(run)s."),
     "study shows images": gettext_noop("Assigned the image set %(image_set)s to the study."),
+    "votes saved as a source": gettext_noop(
+        "Saved the votes of %(pairs)s associations as the source %(source)s."
+    ),
     "webhook added": gettext_noop("Added a webhook to %(host)s."),
     "webhook changed": gettext_noop("Changed the events of the webhook to %(host)s."),
     "webhook deleted": gettext_noop("Deleted the webhook to %(host)s."),

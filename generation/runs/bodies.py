@@ -62,6 +62,7 @@ class ImagesRunBody(RunBody):
     images_per_prompt = _number(1, 1000, "Default: 5 for detection, 15 for the others.")
     image_set = _text(80, "Default: the study's set, else a name from the model and the prompts.")
     seed = _number(0, LARGEST_SEED, "Default: 0.")
+    server = _text(80, "Of the backend openai: a name in MODEL_SERVERS. Default: openai.")
     revision = _text(80)
     scheduler = _text(80, "A diffusers class. Empty: the model's own.")
     steps = serializers.IntegerField(required=False, min_value=1, max_value=1000, allow_null=True)

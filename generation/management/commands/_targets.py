@@ -53,13 +53,19 @@ def find_study_or_image_set(name: str, *, new_set: bool = False) -> Study | Imag
     )
 
 
+def planned_by(run: Run) -> str:
+    """The command that plans runs of this kind."""
+    commands = {RunKind.IMAGES: "generate", RunKind.CAPTIONS: "caption", RunKind.EMBEDDINGS: "embed"}
+    return commands.get(RunKind(run.kind), "ask")
+
+
 def cure(run: Run) -> str:
     """The command to use instead of a transition that is not possible."""
     commands = {
         RunState.PLANNED: f"manage.py runs start {run.pk}",
         RunState.PAUSED: f"manage.py runs resume {run.pk}",
         RunState.DONE: f"manage.py runs retry {run.pk}",
-        RunState.CANCELLED: "the command that planned it, with the same arguments as before",
+        RunState.CANCELLED: f"manage.py {planned_by(run)}, with the same arguments as before",
     }
     if run.state == RunState.PAUSED and run.error:
         commands[RunState.PAUSED] += f", manage.py runs discard {run.pk}"

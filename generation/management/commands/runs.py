@@ -11,7 +11,7 @@ from annotation.management.commands._lookups import command_errors
 from generation.answers.queries import endings, spent
 from generation.core.durations import duration
 from generation.management.commands._execution import add_worker_options, finish_run, report_result, watch
-from generation.management.commands._targets import cure, get_run
+from generation.management.commands._targets import cure, get_run, planned_by
 from generation.models import ASKINGS, Run, RunKind, RunState
 from generation.recipes.checks import RecipeRefused
 from generation.recipes.limits import Limits
@@ -27,8 +27,6 @@ _HELP = {
     "retry": "give failed jobs three new attempts",
     "discard": "delete a run that has made nothing, so that another recipe can fill its image set",
 }
-_PLANNED_BY = {RunKind.IMAGES: "generate", RunKind.CAPTIONS: "caption", RunKind.EMBEDDINGS: "embed"}
-"""The others: ask."""
 _LIMITS: dict[str, tuple[type, str]] = {
     "tokens": (int, "of prompts and answers together"),
     "cost": (float, "in the currency of the prices"),
@@ -79,7 +77,7 @@ class Command(BaseCommand):
             run.refresh_from_db()
             raise CommandError(f"{error}{cure(run) if verb != 'discard' else ''}") from error
         if verb == "discard":
-            again = f"manage.py {_PLANNED_BY.get(RunKind(run.kind), 'ask')}"
+            again = f"manage.py {planned_by(run)}"
             self.stdout.write(f"Run {options['run']} is discarded. Plan it with other settings: {again}")
             return
         run.refresh_from_db()

@@ -107,7 +107,7 @@ class _TextForm(AskingForm):
 
     times = forms.IntegerField(label=_("Answers to each prompt"), min_value=1, max_value=MOST_TIMES)
     seed = number_field(_("Seed"), 0, None, _("Empty: 0."))
-    server = text_field(_("Server"), 80, _("A name in MODEL_SERVERS. Empty: openai."))
+    server = text_field(_("Server"), 80, _("Of the backend openai: a name in MODEL_SERVERS. Empty: openai."))
     chat = forms.BooleanField(
         label=_("Chat"),
         required=False,

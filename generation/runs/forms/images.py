@@ -63,6 +63,7 @@ class ImagesForm(RunForm):
     )
     seed = number_field(_("Seed"), 0, None, _("Empty: 0."))
     model = text_field(_("Model"), 200, _("A hub id, or a folder on the workers."))
+    server = text_field(_("Server"), 80, _("Of the backend openai: a name in MODEL_SERVERS. Empty: openai."))
     revision = text_field(_("Revision"), 80, _("A branch, tag or commit on the hub."))
     scheduler = text_field(_("Scheduler"), 80, _("A diffusers class. Empty: the model’s own."))
     steps = number_field(_("Steps"), 1, 1000, _("Empty: the model’s own."))

@@ -92,16 +92,25 @@ def compute(*, list_id: int, now: datetime | None = None) -> CandidateList | Non
 
 
 def _store(claim: Claim[CandidateList], result: Evaluated, digest: str) -> None:
-    """Replace the stored candidates, as long as this worker holds the list. In several transactions, so that
-    annotators' answers are not blocked."""
+    """Replace the stored candidates, as long as this worker holds the list; one that stays keeps its
+    id. In several transactions, so that annotators' answers are not blocked."""
     [found] = claim.jobs
     stored = Candidate.objects.filter(candidate_list=found)
-    while ids := list(stored.order_by("pk").values_list("pk", flat=True)[:_AT_ONCE]):
+    there = {(row.group, row.attribute) for row in result.candidates}
+    keys = stored.order_by("pk").values_list("pk", "group_id", "attribute").iterator(chunk_size=_AT_ONCE)
+    gone = (pk for pk, group, attribute in list(keys) if (group, attribute) not in there)
+    while ids := list(islice(gone, _AT_ONCE)):
         if not _write(claim, stored.filter(pk__in=ids).delete):
             return
     rows = _rows(found, result)
+    store = partial(
+        Candidate.objects.bulk_create,
+        update_conflicts=True,
+        unique_fields=["candidate_list", "group", "attribute"],
+        update_fields=["also", "count", "tf", "idf", "salience", "selected"],
+    )
     while part := list(islice(rows, _AT_ONCE)):
-        if not _write(claim, partial(Candidate.objects.bulk_create, part)):
+        if not _write(claim, partial(store, part)):
             return
     claim.finish(digest=digest, rules=asdict(result.extracted.rules))
 

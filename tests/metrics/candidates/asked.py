@@ -4,6 +4,7 @@ from django.utils import timezone
 
 from annotation.core.leases import JobState
 from generation.models import Answer, Job, Run, RunKind, RunState
+from metrics.candidates.services import lists
 from tests import factories
 
 
@@ -47,3 +48,11 @@ def add(made, *answers, prompt="(Mexican, lazy), (Iraqi, hot)"):
             finished_at=timezone.now(),
         )
         Answer.objects.create(job=job, run=made, text=text, ended="stop")
+
+
+def found(made):
+    """The list of a run's candidates, as a worker finds it."""
+    one = lists.request(run=made)
+    lists.compute(list_id=one.pk)
+    one.refresh_from_db()
+    return one

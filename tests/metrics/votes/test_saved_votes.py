@@ -1,0 +1,108 @@
+"""The votes of a closed study become a source of the catalogue."""
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Association, AuditEvent, Response, Source, Study, StudyStatus
+from metrics.votes.services import VotesRefused, save_votes
+from tests import factories
+from tests.metrics.votes_cast import asked_of_pairs, prevalence_study
+
+pytestmark = pytest.mark.django_db
+
+SAID = {
+    ("Mexican", "lazy"): {"inside": [1, 1, 0], "outside": [-1, 1], "elsewhere": [1]},
+    ("Chilean", "poet"): {"inside": [0], "silent": [1]},
+}
+
+
+@pytest.fixture
+def study():
+    return prevalence_study(SAID, name="asked", title="Asked", status=StudyStatus.CLOSED)
+
+
+def rows(name):
+    return {
+        (one.group.name, one.attribute.text): (
+            (one.in_stereotypical, one.in_nonstereotypical, one.in_unsure),
+            (one.out_stereotypical, one.out_nonstereotypical, one.out_unsure),
+            one.offensiveness,
+            one.offensiveness_mean,
+        )
+        for one in Association.objects.filter(source__name=name)
+    }
+
+
+def test_a_source_has_the_votes_of_both_pools_as_counted(study):
+    source = save_votes(study=study, by=None)
+    assert (source.name, source.title) == ("asked-votes", "Votes of “Asked”")
+    assert rows("asked-votes") == {
+        ("Mexican", "lazy"): ((2, 1, 0), (1, 0, 1), [], None),
+        ("Chilean", "poet"): ((0, 1, 0), (0, 0, 0), [], None),
+    }
+    assert AuditEvent.objects.get().details == {"source": "asked-votes", "pairs": 2}
+
+
+def test_ratings_of_offensiveness_come_along():
+    factories.group("Mexican")
+    study = factories.study(name="rated")
+    asked_of_pairs(study)
+    Study.objects.update(status=StudyStatus.CLOSED, closed_at=timezone.now())
+    study = Study.objects.get()
+    save_votes(study=study, name="rated", by=None)
+    assert rows("rated") == {("Mexican", "hat"): ((1, 0, 0), (1, 0, 0), [2.0, 2.0], 2.0)}
+
+
+def test_a_withdrawn_answer_does_not_count(study):
+    Response.objects.filter(unit__association__attribute__text="poet").update(current=False)
+    save_votes(study=study, by=None)
+    assert list(rows("asked-votes")) == [("Mexican", "lazy")]
+
+
+@pytest.mark.parametrize("name", ["no name", "x" * 81, "taken"])
+def test_a_bad_or_taken_name_is_refused_and_nothing_is_written(study, name):
+    factories.source("taken")
+    before = Association.objects.count()
+    with pytest.raises(VotesRefused, match=r"[Nn]ame"):
+        save_votes(study=study, name=name, by=None)
+    assert Association.objects.count() == before
+
+
+def test_only_a_closed_study_with_votes_can_be_saved(study):
+    Study.objects.update(status=StudyStatus.OPEN, closed_at=None)
+    study.refresh_from_db()
+    with pytest.raises(VotesRefused, match="Close the study first"):
+        save_votes(study=study, by=None)
+    empty = factories.study(status=StudyStatus.CLOSED)
+    factories.task(empty, kind="prevalence")
+    with pytest.raises(VotesRefused, match="Nobody has voted"):
+        save_votes(study=empty, by=None)
+
+
+def test_the_command_saves_and_says_how_many(study):
+    out = io.StringIO()
+    call_command("save_votes", "asked", stdout=out)
+    assert "'asked-votes': 2 associations" in out.getvalue()
+    with pytest.raises(CommandError, match="already"):
+        call_command("save_votes", "asked", stdout=out)
+
+
+@pytest.mark.pages
+def test_a_lead_saves_them_on_the_overview_or_by_the_api(client, study):
+    lead = factories.user(lead=True)
+    study.leads.add(lead)
+    client.force_login(lead)
+    overview = reverse("overview", args=["asked"])
+    assert 'value="asked-votes"' in client.get(overview).content.decode()
+    client.post(reverse("save_votes", args=["asked"]), {"name": "mine"})
+    made = client.post("/api/v1/studies/asked/votes-source", {}, content_type="application/json")
+    assert made.json() == {"source": "asked-votes", "title": "Votes of “Asked”"}
+    again = client.post("/api/v1/studies/asked/votes-source", {}, content_type="application/json")
+    assert again.status_code == 409
+    assert set(Source.objects.values_list("name", flat=True)) >= {"mine", "asked-votes"}
+    Study.objects.update(status=StudyStatus.OPEN, closed_at=None)
+    assert "asked-votes" not in client.get(overview).content.decode()
