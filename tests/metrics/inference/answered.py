@@ -13,8 +13,8 @@ from annotation.core.leases import JobState
 from generation.models import Answer, Job, Run, RunState
 from generation.recipes.askings import ClassificationRecipe
 from generation.recipes.recipes import as_json
-from metrics.inference.data import PURPOSE
 from metrics.inference.answers_csv import COLUMNS
+from metrics.inference.data import PURPOSE
 from metrics.inference.services.importing import import_inference
 from tests import factories
 
