@@ -17,6 +17,7 @@ from annotation.models import (
     Image,
     ImageSet,
     Scope,
+    Source,
     Study,
     StudyStatus,
 )
@@ -139,6 +140,17 @@ def token_scopes(user: User) -> tuple[str, ...]:
     scope grants nothing that the account may not do."""
     admins_only = (Scope.EXPORT, Scope.ACCOUNTS)
     return tuple(scope for scope in Scope.values if scope not in admins_only or is_admin(user))
+
+
+def may_edit_catalogue(user: User) -> bool:
+    """Whether `user` may add sources of associations: everyone who may set up studies."""
+    return may_create_studies(user)
+
+
+def may_edit_source(user: User, source: Source) -> bool:
+    """Whether `user` may change, delete or supersede a source, as far as studies allow it: its owner and
+    admins."""
+    return may_edit_catalogue(user) and (is_admin(user) or source.owner_id == user.pk)
 
 
 def may_see_catalogue(user: User) -> bool:

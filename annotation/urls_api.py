@@ -7,6 +7,7 @@ from annotation.annotate import api as annotate_api
 from annotation.audit import api as audit_api
 from annotation.catalogue import api as catalogue_api
 from annotation.exports.api import exports, jobs
+from annotation.imports import api as imports_api
 from annotation.participation.api import own_studies, people, profile
 from annotation.releases import api as releases_api
 from annotation.setup import api as setup_api
@@ -18,6 +19,7 @@ WEBHOOK = f"{STUDY}/webhooks/<int:number>"
 PERSON = f"{STUDY}/people/<int:number>"
 EXPORT = f"{STUDY}/exports/<int:number>"
 ACCOUNT = "accounts/<slug:who>"
+SOURCE = "sources/<slug:name>"
 
 urlpatterns = [
     path("account", me.Account.as_view(), name="account"),
@@ -38,7 +40,15 @@ urlpatterns = [
     path("identity-groups/<int:number>", catalogue_api.OneIdentityGroup.as_view(), name="identity_group"),
     path("attributes", catalogue_api.Attributes.as_view(), name="attributes"),
     path("associations", catalogue_api.Associations.as_view(), name="associations"),
+    path("associations/<int:number>", catalogue_api.OneAssociation.as_view(), name="association"),
     path("sources", catalogue_api.Sources.as_view(), name="sources"),
+    path(SOURCE, catalogue_api.OneSource.as_view(), name="source"),
+    path(f"{SOURCE}/pairs", imports_api.SourcePairs.as_view(), name="source_pairs"),
+    path(f"{SOURCE}/successor", catalogue_api.Successor.as_view(), name="source_successor"),
+    path("imports", imports_api.Imports.as_view(), name="imports"),
+    path("imports/seegull", imports_api.SeegullUpload.as_view(), name="import_seegull"),
+    path("imports/visage", imports_api.VisageUpload.as_view(), name="import_visage"),
+    path("imports/<int:number>", imports_api.OneImport.as_view(), name="import"),
     path("export-formats", exports.Formats.as_view(), name="export_formats"),
     path("own-studies", own_studies.OwnStudies.as_view(), name="own_studies"),
     path("studies", setup_api.Studies.as_view(), name="studies"),

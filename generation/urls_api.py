@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from generation.answers import api as answers
 from generation.image_sets import api as image_sets
 from generation.runs import api as runs
 from generation.uploads import api as uploads
@@ -16,5 +17,8 @@ urlpatterns = [
     path("images/<int:number>/captions", image_sets.Captions.as_view(), name="captions"),
     path("runs", runs.Runs.as_view(), name="runs"),
     path("runs/<int:number>", runs.OneRun.as_view(), name="run"),
+    path("runs/<int:number>/limits", runs.RunLimits.as_view(), name="run_limits"),
+    path("runs/<int:number>/answers", answers.Answers.as_view(), name="run_answers"),
+    path("runs/<int:number>/answers/<int:job>", answers.OneAnswer.as_view(), name="run_answer"),
     path("runs/<int:number>/<slug:action>", runs.RunAction.as_view(), name="run_action"),
 ]

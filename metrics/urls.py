@@ -1,6 +1,7 @@
 from django.urls import path
 
 from metrics.agreement import views as agreement
+from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview
 from metrics.depiction import views as depiction
@@ -9,8 +10,14 @@ from metrics.pull import views as pull
 from metrics.quality import views as quality
 from metrics.score_runs import views as score_runs
 from metrics.visual_nature import views as visual_nature
+from metrics.votes import views as votes
 
 urlpatterns = [
+    path("candidates/", candidates.candidate_runs, name="candidate_runs"),
+    path("candidates/new/", candidates.plan_candidates, name="plan_candidates"),
+    path("candidates/<int:pk>/", candidates.candidates, name="candidates"),
+    path("candidates/<int:pk>/<int:candidate>/", candidates.candidate, name="candidate"),
+    path("candidates/<int:pk>/<slug:action>/", candidates.candidate_action, name="candidate_action"),
     path("methods/", score_runs.methods, name="methods"),
     path("inference/", inference.inference_list, name="inference_runs"),
     path("inference/new/", inference.new_inference, name="new_inference"),
@@ -23,6 +30,7 @@ urlpatterns = [
     path("studies/<slug:name>/scores/<int:run_id>/retry/", score_runs.retry_scores, name="retry_scores"),
     path("studies/<slug:name>/identities/", depiction.identities, name="identities"),
     path("studies/<slug:name>/identities/<int:group_id>/", depiction.identity, name="identity"),
+    path("studies/<slug:name>/votes/save/", votes.save_votes, name="save_votes"),
     path("studies/<slug:name>/attributes/", visual_nature.attributes, name="attributes"),
     path("studies/<slug:name>/attributes/<int:attribute_id>/", visual_nature.attribute, name="attribute"),
     path("studies/<slug:name>/gallery/", depiction.gallery, name="gallery"),

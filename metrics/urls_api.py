@@ -3,13 +3,16 @@
 from django.urls import path
 
 from metrics.agreement import api as agreement
+from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
 from metrics.inference import api as inference
 from metrics.quality import api as quality
 from metrics.score_runs import api as score_runs
+from metrics.votes import api as votes
 
 _RUNS = "studies/<slug:name>/score-runs"
+_CANDIDATES = "candidate-runs/<int:number>"
 _FIGURE = "studies/<slug:name>/figures/<slug:figure>"
 
 urlpatterns = [
@@ -28,6 +31,13 @@ urlpatterns = [
     path(f"{_RUNS}/<int:number>", score_runs.OneScoreRun.as_view(), name="score_run"),
     path(f"{_RUNS}/<int:number>/scores", score_runs.RunScores.as_view(), name="score_run_scores"),
     path(f"{_RUNS}/<int:number>/retry", score_runs.RetryScoreRun.as_view(), name="score_run_retry"),
+    path("candidate-runs", candidates.CandidateRuns.as_view(), name="candidate_runs"),
+    path(_CANDIDATES, candidates.OneCandidateList.as_view(), name="candidate_list"),
+    path(f"{_CANDIDATES}/study", candidates.CandidatesStudy.as_view(), name="candidates_study"),
+    path(f"{_CANDIDATES}/candidates", candidates.Candidates.as_view(), name="candidates"),
+    path(f"{_CANDIDATES}/candidates/<int:candidate>", candidates.OneCandidate.as_view(), name="candidate"),
+    path(f"{_CANDIDATES}/candidates/<int:candidate>/struck", candidates.Struck.as_view(), name="struck"),
+    path("studies/<slug:name>/votes-source", votes.VotesSource.as_view(), name="votes_source"),
     path("studies/<slug:name>/agreement", agreement.Agreement.as_view(), name="agreement"),
     path("studies/<slug:name>/identities", depiction.Identities.as_view(), name="identities"),
     path("studies/<slug:name>/progress", dashboards.Progress.as_view(), name="progress"),

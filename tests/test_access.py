@@ -18,6 +18,7 @@ from django.db import transaction
 from django.urls import URLResolver, get_resolver, resolve, reverse
 
 from annotation.models import (
+    CatalogueImport,
     Delivery,
     EnrolmentStatus,
     ExportJob,
@@ -131,6 +132,20 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "setup_step": (NOBODY, NOBODY),
     "setup_file": (NOBODY, READ_ONLY),
     "setup_discard": (READ_ONLY, NOBODY),
+    # The catalogue is for who sets up or leads any study; only the former, here the admin, add to it.
+    **dict.fromkeys(
+        ("catalogue", "association", "catalogue_groups", "catalogue_group", "catalogue_attributes"),
+        (RESEARCH, READ_ONLY),
+    ),
+    **dict.fromkeys(("catalogue_attribute", "sources"), (RESEARCH, READ_ONLY)),
+    # without a title
+    "source": (RESEARCH, (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    "source_action": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    **dict.fromkeys(("new_source", "catalogue_imports"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422))),
+    "catalogue_import": (ADMINS, READ_ONLY),
+    # the whole page, but for who polls
+    "catalogue_import_progress": ((LOGIN, NONE, NONE, NONE, NONE, 302), READ_ONLY),
+    "catalogue_import_delete": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 302)),
     # Whoever may set up studies makes images and sees all of them; a lead sees those that their studies show.
     **dict.fromkeys(("runs", "run", "run_progress"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405))),
     "run_action": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
@@ -181,6 +196,7 @@ WITHOUT_STUDY = {
     "image_sets",
     "upload",
     *("health_page", "health_live", "accounts"),
+    *("catalogue", "catalogue_groups", "catalogue_attributes", "sources", "new_source", "catalogue_imports"),
 }
 OPEN_TO_ALL = {
     *("login", "login_code", "admin_login", "logout", "healthz", "readyz", "password_reset_confirm"),
@@ -236,6 +252,10 @@ class World:
         self.image = self._image("ours", "Mexican", into=self.pictures)
         self.their_image = self._image("theirs", "Indian", into=self.theirs)
         self.export = ExportJob.objects.create(study=self.words, by=self.people["admin"], format="csv")
+        self.association = factories.association()
+        self.import_job = CatalogueImport.objects.create(
+            kind="seegull", by=self.people["admin"], files={"associations": "a.csv"}
+        )
         self.run = Run.objects.create(
             kind=RunKind.CAPTIONS,
             image_set=self.image.image_set,
@@ -278,6 +298,18 @@ class World:
             return reverse(name, args=[1])
         if name == "run_action":
             return reverse(name, args=[self.run.pk, "cancel"])
+        if name == "association":
+            return reverse(name, args=[self.association.pk])
+        if name == "catalogue_group":
+            return reverse(name, args=[self.association.group_id])
+        if name == "catalogue_attribute":
+            return reverse(name, args=[self.association.attribute_id])
+        if name == "source":
+            return reverse(name, args=["test-source"])
+        if name == "source_action":
+            return reverse(name, args=["test-source", "delete"])
+        if name.startswith("catalogue_import"):
+            return reverse(name, args=[self.import_job.pk])
         if name == "new_run":
             return reverse(name, args=["images"])
         if name == "audit_export":

@@ -66,7 +66,21 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "identity-groups/{group}"): (READ, RESEARCH),
     ("GET", "attributes"): (READ, RESEARCH),
     ("GET", "associations"): (READ, RESEARCH),
+    ("GET", "associations/{association}"): (READ, RESEARCH),
     ("GET", "sources"): (READ, RESEARCH),
+    ("GET", "sources/test-source"): (READ, RESEARCH),
+    # an empty body changes nothing; those who may not, see that they may not
+    ("PATCH", "sources/test-source"): (MANAGE, (401, NONE, NONE, 403, 403, 200)),
+    ("DELETE", "sources/test-source"): (MANAGE, (401, NONE, NONE, 403, 403, 204)),
+    ("PUT", "sources/test-source/successor"): (MANAGE, (401, NONE, NONE, 400, 400, 400)),
+    # without pairs
+    ("POST", "sources/test-source/pairs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "imports"): (READ, MAKERS),
+    # JSON is neither a CSV nor a ZIP
+    ("POST", "imports/seegull"): (MANAGE, (401, NONE, NONE, NONE, NONE, 415)),
+    ("POST", "imports/visage"): (MANAGE, (401, NONE, NONE, NONE, NONE, 415)),
+    ("GET", "imports/{import_job}"): (READ, MAKERS),
+    ("DELETE", "imports/{import_job}"): (MANAGE, (401, NONE, NONE, NONE, NONE, 204)),
     ("GET", "export-formats"): (None, ACCOUNTS),
     ("GET", "own-studies"): (ANNOTATE, ACCOUNTS),
     ("GET", "studies"): (READ, ACCOUNTS),
@@ -178,6 +192,8 @@ OF_A_LEAD = sorted(
 )
 FOR_ADMINS = (EXPORT, EVERYBODY)
 NUMBERED = (
+    "association",
+    "import_job",
     "group",
     "task",
     "unit",
@@ -194,6 +210,7 @@ NAMED = {
     "words": "<slug:name>",
     "pictures": "<slug:name>",
     "/ours": "/<slug:name>",
+    "test-source": "<slug:name>",
     "{who}": "<slug:who>",
     "{delivery}": "<int:delivery>",
     "score-runs/1": "score-runs/<int:number>",
@@ -229,6 +246,8 @@ class ApiWorld(World):
         task = self.words.tasks.get()
         self.numbers = {
             "group": self.group.pk,
+            "association": self.association.pk,
+            "import_job": self.import_job.pk,
             "task": task.pk,
             "unit": task.units.earliest("pk").pk,
             "person": self.words.enrolments.get().pk,

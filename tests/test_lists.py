@@ -20,6 +20,7 @@ from django.utils import timezone
 from annotation.api import tokens
 from annotation.models import (
     AuditEvent,
+    CatalogueImport,
     Delivery,
     ExportJob,
     Invitation,
@@ -62,6 +63,7 @@ WITHOUT_ROWS = {
     *("export_annotations", "export_download", "quality_csv", "fill_rates", "release_page", "export_file"),
     *("setup_step", "setup_file", "overview_live", "figure_page", "account_action", "person_action"),
     *("second_factor", "attribute", "export_columns"),
+    *("source_action", "catalogue_import", "catalogue_import_progress", "catalogue_import_delete"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
 }
@@ -71,6 +73,7 @@ API_WITHOUT_ROWS = {
     "tasks",  # one of each kind at most
     *("schema", "docs", "nothing", "account", "export_formats", "feasibility", "consent", "setup_file"),
     *("setup", "study", "task", "unit", "person", "invitation", "export_job", "export_file", "export"),
+    *("association", "source", "import"),
     *("identity_group", "webhook", "image", "run", "image_set", "image_file", "metrics", "metric"),
     *(
         "score_run",
@@ -154,6 +157,8 @@ class Growing(World):
         )
         for one in (webhook, self.webhook):
             Delivery.objects.create(webhook=one, event="study.paused")
+        CatalogueImport.objects.create(kind="seegull", by=admin, files={"associations": f"{number}.csv"})
+        self._one_more_association(number)
         ExportJob.objects.create(study=self.words, by=admin, format="csv")
         AuditEvent.objects.create(what="export", study=self.words, by=account)
         AuditEvent.objects.create(what=RELEASE, study=self.words, by=account, details=RELEASED)
@@ -161,6 +166,14 @@ class Growing(World):
         setup_services.save(user=admin, name=f"draft{number}", document={"title": f"Draft {number}"})
         tokens.create(user=admin, name=f"program {number}", scopes=(Scope.READ,), by=admin)
         Worker.objects.create(name=f"w{number}", host="h", queue="default", started_at=now, seen_at=now)
+
+    def _one_more_association(self, number: int) -> None:
+        """In the source, of the group and of the attribute whose pages are asked for, and elsewhere."""
+        of = self.association
+        factories.association(text=f"of the group {number}")
+        factories.association(group_name=f"Of the attribute {number}", text=of.attribute.text)
+        again = factories.source(f"again{number}")
+        factories.association(group_name=of.group.name, text=of.attribute.text, from_source=again)
 
     def _computed(self) -> None:
         for study, more in ((self.words, ["visual_nature"]), (self.pictures, ["tendency", "offensiveness"])):
@@ -250,6 +263,8 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "images": world.image.pk,
         "runs": world.run.pk,
         "inference-runs": world.inference.pk,
+        "associations": world.association.pk,
+        "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,
         "score-runs": world.words.score_runs.earliest("pk").pk,
     }
@@ -261,6 +276,8 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         given = {argument: known[argument] for argument in arguments if argument != "number"}
         if route.startswith("api/v1/image-sets/"):
             given["name"] = world.image.image_set.name
+        if route.startswith("api/v1/sources/"):
+            given["name"] = "test-source"
         if "number" in arguments:
             given["number"] = numbers[re.search(r"([a-z-]+)/<int:number>", route)[1]]
         addresses[f"{name.removeprefix('api:')} {route}"] = reverse(name, kwargs=given)

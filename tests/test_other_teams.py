@@ -15,7 +15,7 @@ from django.core.files.base import ContentFile
 from django.urls import resolve
 
 from annotation.api import tokens
-from annotation.models import Delivery, ExportJob, Invitation, TaskKind, Webhook
+from annotation.models import CatalogueImport, Delivery, ExportJob, Invitation, TaskKind, Webhook
 from generation.models import Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.models import ScoreRun
@@ -43,12 +43,14 @@ ACTIONS = {
     "export_action": "retry",
     "webhook_action": "ping",
     "run_action": "cancel",
+    "source_action": "delete",
     "api:run_action": "cancel",
 }
 OPEN = {"join", "enter", "password_reset_confirm"}
 """For whoever has the link: its secret part, or what a platform adds to it, is asked for there."""
 SHARED = {
-    "api:identity_group",
+    *("api:identity_group", "api:association", "api:source", "api:source_successor"),
+    *("catalogue_group", "catalogue_attribute", "association", "source"),
     *("inference", "inference_figure"),
     *("api:inference_run", "api:inference_pairs", "api:inference_figure"),
 }
@@ -95,6 +97,14 @@ class Team:
         )
         self.message = Delivery.objects.create(webhook=self.webhook, event="study.paused")
         self.export = ExportJob.objects.create(study=self.study, by=self.lead, format="csv")
+        self.association = factories.association(
+            group_name=f"People of {tag}",
+            text=f"word of {tag}",
+            from_source=factories.source(f"{tag}-source"),
+        )
+        self.import_job = CatalogueImport.objects.create(
+            kind="seegull", by=self.lead, files={"associations": f"{mark}.csv"}
+        )
         self.token = tokens.create(user=self.lead, name=f"of {mark}", scopes=["read"], by=self.lead).token
         self.run = Run.objects.create(
             kind=RunKind.CAPTIONS,
@@ -138,6 +148,10 @@ class Team:
             "identities": self.image.group_id,
             "attributes": self.unit.attribute_id,
             "identity-groups": self.image.group_id,
+            "associations": self.association.pk,
+            "groups": self.association.group_id,
+            "sources": self.association.source.name,
+            "imports": self.import_job.pk,
         }[kind]
 
 

@@ -13,7 +13,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "visage_app.settings")
 app = Celery("visage_app")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # The packages with tasks. Broker messages contain the task names, so they stay the same when code moves.
-app.autodiscover_tasks(["annotation.exports", "generation.jobs", "metrics.score_runs"])
+app.autodiscover_tasks(
+    [
+        *("annotation.exports", "annotation.imports", "generation.jobs"),
+        *("metrics.candidates", "metrics.score_runs"),
+    ]
+)
 _reporting = ExitStack()
 
 

@@ -1,100 +1,111 @@
-"""The catalogue: identity groups, attributes, and the associations between them."""
+"""The catalogue: identity groups, attributes, the associations between them, and their sources."""
 
-from django.db.models import QuerySet
+from typing import Any
+
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
+from annotation.api.errors import Refused, refusals
 from annotation.api.pages import documents_list, filtered_page, list_query, page
-from annotation.api.resource import Resource
-from annotation.models import Association, Attribute, Axis, IdentityGroup, Region, Source
+from annotation.api.resource import Body, Resource, check_if_match
+from annotation.catalogue import queries, services
+from annotation.catalogue.serializers import (
+    AssociationSerializer,
+    AttributeSerializer,
+    CataloguedGroupSerializer,
+    OneSourceSerializer,
+    SourceSerializer,
+)
+from annotation.models import Association, Axis, IdentityGroup, Region, Source
+
+_MOST_VOTES = 32_767
 
 
-class CataloguedGroupSerializer(serializers.Serializer):
-    """A group of people, as a source names it."""
-
-    id = serializers.IntegerField()
-    name = serializers.CharField()
-    axis = serializers.ChoiceField(choices=Axis.choices, help_text="What kind of group it is.")
-    demonym = serializers.CharField(help_text="The word for its people.")
-    country = serializers.CharField()
-    region = serializers.ChoiceField(
-        choices=Region.choices, allow_blank=True, help_text="One of SeeGULL's eight regions."
-    )
-    global_south = serializers.BooleanField(allow_null=True)
+def _text_filter(help_text: str, max_length: int = 200) -> serializers.CharField:
+    return serializers.CharField(required=False, max_length=max_length, help_text=help_text)
 
 
-class AttributeSerializer(serializers.Serializer):
-    """A noun, adjective or phrase, in lower case."""
-
-    id = serializers.IntegerField()
-    text = serializers.CharField()
-
-
-class SourceSerializer(serializers.Serializer):
-    """A dataset that associations come from."""
-
-    name = serializers.SlugField()
-    title = serializers.CharField()
-    licence = serializers.CharField()
-    citation = serializers.CharField()
-
-
-class AssociationSerializer(serializers.Serializer):
-    """An identity group and an attribute, with votes. Can be offensive."""
-
-    id = serializers.IntegerField()
-    source = serializers.SlugField(source="source.name", help_text="The source, by name.")
-    group = serializers.CharField(source="group.name", help_text="Name of the identity group.")
-    group_id = serializers.IntegerField(help_text="Id of the identity group.")
-    attribute = serializers.CharField(source="attribute.text")
-    in_stereotypical = serializers.IntegerField(help_text="In-region annotators who said Stereotypical.")
-    in_nonstereotypical = serializers.IntegerField(help_text="... Non-stereotypical.")
-    in_unsure = serializers.IntegerField(help_text="... Unsure.")
-    out_stereotypical = serializers.IntegerField(
-        allow_null=True, help_text="Out-region annotators (North America); null: not asked."
-    )
-    out_nonstereotypical = serializers.IntegerField(allow_null=True)
-    out_unsure = serializers.IntegerField(allow_null=True)
-    offensiveness = serializers.ListField(
-        child=serializers.FloatField(), help_text="All ratings, -1 (unsure) to 4."
-    )
-    offensiveness_mean = serializers.FloatField(
-        allow_null=True, help_text="As the source gives it; null: no ratings."
+def _votes_filter(help_text: str) -> serializers.IntegerField:
+    return serializers.IntegerField(
+        required=False, min_value=0, max_value=_MOST_VOTES, help_text=f"{help_text}, at least."
     )
 
 
-def _text_filter(help_text: str, max_length: int = 200, **options: str) -> serializers.CharField:
-    return serializers.CharField(required=False, max_length=max_length, help_text=help_text, **options)
+def _mean_filter(help_text: str) -> serializers.FloatField:
+    return serializers.FloatField(required=False, min_value=-1, max_value=4, help_text=help_text)
 
 
+def _axis_filter() -> serializers.ChoiceField:
+    return serializers.ChoiceField(
+        choices=Axis.choices, required=False, help_text="Only groups of this kind."
+    )
+
+
+def _region_filter() -> serializers.ChoiceField:
+    return serializers.ChoiceField(
+        choices=Region.choices, required=False, help_text="Only groups of this region."
+    )
+
+
+_OF_SOURCE = "Only those with an association in this source, by name."
 GroupsQuery = list_query(
     "IdentityGroups",
     orders={"name": "name", "id": "pk"},
     default="name",
-    axis=serializers.ChoiceField(choices=Axis.choices, required=False, help_text="Only this kind."),
-    region=serializers.ChoiceField(choices=Region.choices, required=False, help_text="Only of this region."),
+    axis=_axis_filter(),
+    region=_region_filter(),
     name=_text_filter("Only the group of this name.", 120),
+    name_contains=_text_filter("Only groups with this in their name.", 120),
+    source=_text_filter(_OF_SOURCE, 80),
 )
 AttributesQuery = list_query(
     "Attributes",
     orders={"text": "text", "id": "pk"},
     default="text",
     contains=_text_filter("Only attributes with this in their text."),
+    source=_text_filter(_OF_SOURCE, 80),
 )
 AssociationsQuery = list_query(
     "Associations",
     orders={"id": "pk"},
     default="id",
-    source=_text_filter("Only of this source, by name.", 80, source="source__name"),
-    group=_text_filter("Only of the identity group of this name.", 120, source="group__name"),
-    attribute=_text_filter("Only of this attribute, lower case.", source="attribute__text"),
+    source=_text_filter("Only of this source, by name.", 80),
+    group=_text_filter("Only of the identity group of this name.", 120),
+    group_contains=_text_filter("Only of identity groups with this in their name.", 120),
+    axis=_axis_filter(),
+    region=_region_filter(),
+    attribute=_text_filter("Only of this attribute, lower case."),
+    contains=_text_filter("Only of attributes with this in their text."),
+    in_min=_votes_filter("In-region votes Stereotypical"),
+    out_min=_votes_filter("Out-region votes Stereotypical"),
+    offensiveness_min=_mean_filter("Mean offensiveness from this, -1 to 4."),
+    offensiveness_max=_mean_filter("Mean offensiveness up to this, -1 to 4."),
 )
 SourcesQuery = list_query("Sources", orders={"name": "name"}, default="name")
+
+
+class SourceBody(Body):
+    """What describes a source."""
+
+    title = serializers.CharField(required=False, max_length=200)
+    licence = serializers.CharField(required=False, allow_blank=True, max_length=80)
+    origin = serializers.CharField(
+        required=False, allow_blank=True, max_length=500, help_text="Where it comes from: a URL or a text."
+    )
+    citation = serializers.CharField(required=False, allow_blank=True, max_length=4000)
+
+
+class SuccessorBody(Body):
+    """The source that replaces this one."""
+
+    by = serializers.CharField(
+        allow_null=True, max_length=80, help_text="Its name; null: nothing replaces it."
+    )
 
 
 class CatalogueResource(Resource):
@@ -111,8 +122,9 @@ class IdentityGroups(CatalogueResource):
 
     @documents_list("identity_groups_list", query=GroupsQuery, row=CataloguedGroupSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
-        groups = IdentityGroup.objects.all()
-        return filtered_page(self, groups, kind=GroupsQuery, row=CataloguedGroupSerializer)
+        query = self.query(GroupsQuery)
+        rows = queries.groups(query)
+        return page(request, rows, query=query, kind=GroupsQuery, row=CataloguedGroupSerializer)
 
 
 class OneIdentityGroup(CatalogueResource):
@@ -131,18 +143,8 @@ class Attributes(CatalogueResource):
     @documents_list("attributes_list", query=AttributesQuery, row=AttributeSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
         query = self.query(AttributesQuery)
-        rows: QuerySet[Attribute] = Attribute.objects.all()
-        if "contains" in query:
-            rows = rows.filter(text__contains=query["contains"].lower())
+        rows = queries.attributes(query)
         return page(request, rows, query=query, kind=AttributesQuery, row=AttributeSerializer)
-
-
-class Sources(CatalogueResource):
-    """The datasets that associations come from."""
-
-    @documents_list("sources_list", query=SourcesQuery, row=SourceSerializer, tag="catalogue")
-    def get(self, request: Request) -> Response:
-        return filtered_page(self, Source.objects.all(), kind=SourcesQuery, row=SourceSerializer)
 
 
 class Associations(CatalogueResource):
@@ -150,5 +152,96 @@ class Associations(CatalogueResource):
 
     @documents_list("associations_list", query=AssociationsQuery, row=AssociationSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
-        associations = Association.objects.select_related("source", "group", "attribute")
-        return filtered_page(self, associations, kind=AssociationsQuery, row=AssociationSerializer)
+        query = self.query(AssociationsQuery)
+        rows = queries.associations(query)
+        return page(request, rows, query=query, kind=AssociationsQuery, row=AssociationSerializer)
+
+
+class OneAssociation(CatalogueResource):
+    """An association."""
+
+    @extend_schema(operation_id="associations_read", responses=AssociationSerializer, tags=["catalogue"])
+    def get(self, request: Request, number: int) -> Response:
+        rows = Association.objects.select_related("source", "group", "attribute")
+        return Response(AssociationSerializer(get_object_or_404(rows, pk=number)).data)
+
+
+class Sources(CatalogueResource):
+    """The datasets that associations come from."""
+
+    @documents_list("sources_list", query=SourcesQuery, row=SourceSerializer, tag="catalogue")
+    def get(self, request: Request) -> Response:
+        rows = Source.objects.select_related("owner", "superseded_by")
+        return filtered_page(self, rows, kind=SourcesQuery, row=SourceSerializer)
+
+
+_REFUSED = {
+    403: OpenApiResponse(description="The source belongs to somebody else."),
+    409: OpenApiResponse(description="A study uses it: it can only be superseded."),
+}
+
+
+class OneSource(CatalogueResource):
+    """A source."""
+
+    @extend_schema(operation_id="sources_read", responses=OneSourceSerializer, tags=["catalogue"])
+    def get(self, request: Request, name: str) -> Response:
+        return Response(_told(request, _source(name)))
+
+    @extend_schema(
+        operation_id="sources_change",
+        request=SourceBody,
+        responses={200: OneSourceSerializer, **_REFUSED},
+        tags=["catalogue"],
+    )
+    def patch(self, request: Request, name: str) -> Response:
+        """Change what describes a source, as long as no study uses it. What is left out stays."""
+        source = _source(name)
+        check_if_match(request, _told(request, source))
+        given = {field: getattr(source, field) for field in SourceBody().fields} | self.body(SourceBody)
+        with refusals(services.SourceRefused, forbidden=services.SourceForbidden):
+            services.edit_source(source=source, details=services.SourceDetails(**given), by=request.user)
+        return Response(_told(request, _source(name)))
+
+    @extend_schema(
+        operation_id="sources_delete",
+        responses={204: OpenApiResponse(description="The source and its associations are gone."), **_REFUSED},
+        tags=["catalogue"],
+    )
+    def delete(self, request: Request, name: str) -> Response:
+        """Delete a source with its associations, as long as no study uses it."""
+        with refusals(services.SourceRefused, forbidden=services.SourceForbidden):
+            services.delete_source(source=_source(name), by=request.user)
+        return Response(status=204)
+
+
+class Successor(CatalogueResource):
+    """The source that replaces another."""
+
+    @extend_schema(
+        operation_id="sources_supersede",
+        request=SuccessorBody,
+        responses={200: OneSourceSerializer, 403: _REFUSED[403]},
+        tags=["catalogue"],
+    )
+    def put(self, request: Request, name: str) -> Response:
+        """Say which source replaces this one, for studies to come. Studies keep the source that they use."""
+        source, by = _source(name), self.body(SuccessorBody)["by"]
+        successor = Source.objects.filter(name=by).first() if by is not None else None
+        if by is not None and successor is None:
+            raise Refused(f"There is no source '{by}'. GET /api/v1/sources lists them.")
+        with refusals(services.SourceRefused, forbidden=services.SourceForbidden, status=422):
+            services.supersede_source(source=source, successor=successor, by=request.user)
+        return Response(_told(request, _source(name)))
+
+
+def _source(name: str) -> Source:
+    return get_object_or_404(Source.objects.select_related("owner", "superseded_by"), name=name)
+
+
+def _told(request: Request, source: Source) -> dict[str, Any]:
+    uses = queries.uses(source, user=request.user)
+    row: Any = source
+    row.counts, row.uses = queries.source_counts(source), uses
+    row.studies = [study.name for study in uses.visible]
+    return dict(OneSourceSerializer(row).data)

@@ -13,6 +13,7 @@ from annotation.models.catalogue import (
 )
 from annotation.models.integrations import (
     ApiToken,
+    CatalogueImport,
     Delivery,
     ExportJob,
     Scope,

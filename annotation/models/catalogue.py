@@ -1,7 +1,8 @@
 """Identity groups, attributes, the associations between them, and images (PROTOCOL §1, DESIGN §2)."""
 
+from django.conf import settings
 from django.db import models
-from django.db.models import CheckConstraint, Q, UniqueConstraint
+from django.db.models import CheckConstraint, F, Q, UniqueConstraint
 from django.db.models.functions import Lower, Trim
 
 
@@ -28,12 +29,39 @@ class Axis(models.TextChoices):
 
 
 class Source(models.Model):
-    """Where associations come from: a published dataset, a study, a file."""
+    """Where associations come from: a published dataset, a study, a file.
+
+    What a study uses can only be superseded by another source (annotation/catalogue/services.py). `owner`,
+    who made it on a page or through the API, may be empty: a command made it, or the account is gone.
+    """
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
     licence = models.CharField(max_length=80, blank=True)
     citation = models.TextField(blank=True)
+    origin = models.CharField(
+        max_length=500,
+        blank=True,
+        db_default="",
+        default="",
+        help_text="Where it comes from: a URL or a text.",
+    )
+    # No indexes: sources are few, and building one would lock the table of a running server.
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, db_index=False, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True, null=True)
+    superseded_by = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, db_index=False, related_name="supersedes"
+    )
+
+    class Meta:
+        constraints = [
+            CheckConstraint(
+                condition=Q(superseded_by__isnull=True) | ~Q(superseded_by=F("pk")),
+                name="source_not_superseded_by_itself",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title
@@ -83,17 +111,18 @@ class Attribute(models.Model):
 class Association(models.Model):
     """A pair (identity group, attribute) with the votes behind it (PROTOCOL §1, §3, §4).
 
-    In-region counts are always known; out-region counts are all known or all null (the state files of
-    SeeGULL lack them). `offensiveness` lists every rating (-1..4, halves occur in the release);
-    `offensiveness_mean` is the mean *as published by its source* and null where nobody rated.
+    The three counts of a pool are all known or all null: the state files of SeeGULL lack out-region votes,
+    and pairs that nobody voted on yet have neither. Null is not zero: nobody was asked. `offensiveness` lists
+    every rating (-1..4, halves occur in the release); `offensiveness_mean` is the mean *as published by its
+    source* and null where nobody rated.
     """
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="associations")
     group = models.ForeignKey(IdentityGroup, on_delete=models.CASCADE, related_name="associations")
     attribute = models.ForeignKey(Attribute, on_delete=models.CASCADE, related_name="associations")
-    in_stereotypical = models.PositiveSmallIntegerField()
-    in_nonstereotypical = models.PositiveSmallIntegerField()
-    in_unsure = models.PositiveSmallIntegerField()
+    in_stereotypical = models.PositiveSmallIntegerField(null=True)
+    in_nonstereotypical = models.PositiveSmallIntegerField(null=True)
+    in_unsure = models.PositiveSmallIntegerField(null=True)
     out_stereotypical = models.PositiveSmallIntegerField(null=True)
     out_nonstereotypical = models.PositiveSmallIntegerField(null=True)
     out_unsure = models.PositiveSmallIntegerField(null=True)
@@ -103,6 +132,17 @@ class Association(models.Model):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["source", "group", "attribute"], name="association_unique_per_source"),
+            CheckConstraint(
+                condition=Q(
+                    in_stereotypical__isnull=True, in_nonstereotypical__isnull=True, in_unsure__isnull=True
+                )
+                | Q(
+                    in_stereotypical__isnull=False,
+                    in_nonstereotypical__isnull=False,
+                    in_unsure__isnull=False,
+                ),
+                name="association_in_counts_all_or_none",
+            ),
             CheckConstraint(
                 condition=Q(
                     out_stereotypical__isnull=True, out_nonstereotypical__isnull=True, out_unsure__isnull=True

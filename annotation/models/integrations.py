@@ -1,4 +1,4 @@
-"""API tokens, webhooks and their deliveries, and background exports (DESIGN §8)."""
+"""API tokens, webhooks and their deliveries, background exports and imports (DESIGN §8)."""
 
 import uuid
 
@@ -172,3 +172,49 @@ class ExportJob(LeasedJob):
 
     def __str__(self) -> str:
         return f"{self.format} of {self.study_id}"
+
+
+class CatalogueImport(LeasedJob):
+    """One background import of uploaded files into the catalogue: SeeGULL's associations or ViSAGe's study.
+
+    The row decides; a queue message only wakes a worker. `options`: what an import command is given (axis and
+    source, or study). `files`: which of the release's files -> the name it was uploaded under. Its content is
+    in the private storage under `key` until the import is done or has failed.
+    """
+
+    class Kind(models.TextChoices):
+        SEEGULL = "seegull", "SeeGULL"
+        VISAGE = "visage", "ViSAGe"
+
+    kind = models.CharField(max_length=10, choices=Kind)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    key = models.UUIDField(unique=True, default=uuid.uuid4)
+    options = models.JSONField(default=dict)
+    files = models.JSONField(default=dict)
+    step = models.CharField(max_length=40, blank=True, help_text="What the worker does.")
+    done = models.PositiveBigIntegerField(default=0, help_text="Rows of this step that are done.")
+    total = models.PositiveBigIntegerField(default=0, help_text="Rows of this step.")
+    report = models.JSONField(default=dict, help_text="Rows created, and oddities, once it is done.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            CheckConstraint(condition=Q(state__in=JobState.values), name="catalogueimport_state_known"),
+            CheckConstraint(condition=Q(kind__in=["seegull", "visage"]), name="catalogueimport_kind_known"),
+            CheckConstraint(condition=CLAIM_IFF_CLAIMED, name="catalogueimport_claim_iff_claimed"),
+            CheckConstraint(
+                condition=Q(state__in=[JobState.DONE, JobState.FAILED], finished_at__isnull=False)
+                | (~Q(state__in=[JobState.DONE, JobState.FAILED]) & Q(finished_at__isnull=True)),
+                name="catalogueimport_finished_iff_done_or_failed",
+            ),
+            CheckConstraint(
+                condition=~Q(state=JobState.FAILED) | ~Q(error=""), name="catalogueimport_failed_says_why"
+            ),
+        ]
+        indexes = [
+            Index(fields=["created_at"], condition=_UNFINISHED, name="catalogueimport_waiting"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"

@@ -116,7 +116,11 @@ COLUMNS: Mapping[str, ColumnSpecs] = {
         ("axis", "text", "kind of identity group"),
         ("identity", "text", "the identity group"),
         ("attribute", "text", "the attribute"),
-        ("in_stereotypical", "number", "votes Stereotypical of the source's in-region annotators"),
+        (
+            "in_stereotypical",
+            "number",
+            "votes Stereotypical of the source's in-region annotators; empty if nobody was asked",
+        ),
         ("in_nonstereotypical", "number", "the same, Non-stereotypical"),
         ("in_unsure", "number", "the same, Unsure"),
         (

@@ -31,7 +31,7 @@ _CONTEXT: dict[str, Any] = {
 # Columns that can be empty, and yes/no, are text in CSV; only columns that are never empty are integers.
 _INTEGERS = frozenset(
     {"task_version", "unit", "option", "response", "value", "shown_position", "page", "repeat", "index"}
-    | {"width", "height", "in_stereotypical", "in_nonstereotypical", "in_unsure"}
+    | {"width", "height"}
 )
 
 

@@ -23,7 +23,7 @@ class FakeClassifier:
 
     about = About("fake", "1", "cpu", {})
     batch = 64
-    labels = LABELS
+    labels: tuple[str, ...] = LABELS
 
     def __init__(self, bias: float) -> None:
         self._bias = bias

@@ -64,7 +64,7 @@ def finished(recipe: CompletionRecipe | DescriptionRecipe, prompt: str, text: st
     """The reply of a fake that wrote `text`: cut at a stop text, and after `max_tokens` words."""
     stops = [text.index(stop) for stop in recipe.stop if stop in text]
     text = text[: min(stops)] if stops else text
-    pieces = re.findall(r"\s*\S+", text)
+    pieces = re.findall(r"\s*\S+\s*$|\s*\S+", text)
     ended = "stop" if len(pieces) <= recipe.max_tokens else "length"
     kept = pieces[: recipe.max_tokens]
     return Reply("".join(kept), ended, len(prompt.split()), len(kept))

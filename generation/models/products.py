@@ -113,7 +113,10 @@ class Answer(models.Model):
 
     class Meta:
         ordering = ["job"]
-        indexes: ClassVar = [models.Index(fields=["run", "job"], name="answer_of_run")]
+        indexes: ClassVar = [
+            models.Index(fields=["run", "job"], name="answer_of_run"),
+            models.Index(fields=["run", "ended", "job"], name="answer_by_ending"),
+        ]
 
     def __str__(self) -> str:
         return self.text[:200]

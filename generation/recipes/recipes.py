@@ -203,9 +203,14 @@ def from_json(stored: Mapping[str, Any]) -> Recipe:
 
 def digest(recipe: Recipe, *, image_set: str, name: str = "") -> str:
     """SHA-256, in hex, of the canonical recipe, the image set that it fills or reads, and the run's name."""
+    return digest_of(as_json(recipe), image_set=image_set, name=name)
+
+
+def digest_of(stored: Mapping[str, Any], *, image_set: str, name: str = "") -> str:
+    """`digest` of a recipe as it is stored."""
     named = {"name": name} if name else {}
     canonical = json.dumps(
-        {"image_set": image_set, **named, **as_json(recipe)},
+        {"image_set": image_set, **named, **stored},
         sort_keys=True,
         separators=(",", ":"),
         ensure_ascii=True,

@@ -18,16 +18,18 @@ from annotation.api.errors import Refused, refusals
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import Resource
 from annotation.studies.errors import StudyRefused
+from generation.answers import queries as answers
 from generation.jobs import tasks
-from generation.models import Run
+from generation.models import IMPORTED, Run
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
-from generation.runs import queries
+from generation.runs import limits, queries
 from generation.runs import services as runs
-from generation.runs.bodies import BODIES, as_form_data
+from generation.runs.bodies import BODIES, LimitsBody, as_form_data
 from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS
+from generation.runs.limits_form import LimitsForm
 from generation.runs.serializers import (
     OneRunSerializer,
     PlannedSerializer,
@@ -130,10 +132,37 @@ class RunAction(Resource):
         return Response(_run_detail(run))
 
 
+class RunLimits(Resource):
+    """How much a run may ask of a server, and what that costs. No answer depends on it."""
+
+    @operation(
+        operation_id="runs_set_limits",
+        description="Replace the limits of a planned, running or paused run that asks a model. A field that "
+        "is missing or null: no limit. A run that paused at its limit stays paused: resume it.",
+        request=LimitsBody,
+        responses={
+            200: OneRunSerializer,
+            409: OpenApiResponse(description="The run asks no model, or has ended."),
+            422: OpenApiResponse(description="Not possible: for example a limit on the cost without prices."),
+        },
+    )
+    def put(self, request: Request, number: int) -> Response:
+        run = get_object_or_404(_visible_runs(request), pk=number)
+        form = LimitsForm(self.body(LimitsBody), run=run)
+        wanted = form.limits() if form.is_valid() else None
+        if wanted is None:
+            raise Refused({name: [str(each) for each in errors] for name, errors in form.errors.items()})
+        with refusals(RunRefused):
+            limits.set_limits(run=run, limits=wanted, by=request.user)
+        return Response(_run_detail(run))
+
+
 def _run_detail(run: Run) -> Any:
     progress = queries.progress(run)
-    actions = runs.available_actions(run.state, done=progress.done, failed=progress.failed)
-    return OneRunSerializer({"run": run, "progress": progress, "actions": actions}).data
+    imported = run.backend == IMPORTED
+    actions = runs.available_actions(run.state, done=progress.done, failed=progress.failed, imported=imported)
+    found = {"run": run, "progress": progress, "actions": actions, "spent": answers.spent(run)}
+    return OneRunSerializer(found).data
 
 
 def _visible_runs(request: Request) -> QuerySet[Run]:

@@ -192,6 +192,25 @@ BODIES: dict[str, type[RunBody]] = {
 }
 
 
+def _limit(field: type[serializers.Field], help_text: str, **options: Any) -> serializers.Field:
+    return field(required=False, allow_null=True, help_text=help_text, **options)
+
+
+class LimitsBody(Body):
+    """Limits of a run; each may be missing or null."""
+
+    tokens = _limit(serializers.IntegerField, "Of prompts and answers together.", min_value=1)
+    cost = _limit(serializers.FloatField, "In the currency of the prices; needs both prices.", min_value=0)
+    price_in = _limit(serializers.FloatField, "Price of a million tokens in prompts.", min_value=0)
+    price_out = _limit(serializers.FloatField, "Price of a million tokens in answers.", min_value=0)
+    in_flight = _limit(
+        serializers.IntegerField,
+        "Askings at once, by each worker.",
+        min_value=1,
+        max_value=MOST_IN_FLIGHT,
+    )
+
+
 def as_form_data(body: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """A request body as data for the page's form, with the form's defaults for missing fields."""
     merged = {**defaults, **{name: value for name, value in body.items() if name != "kind"}}

@@ -32,6 +32,14 @@ HAS_RESULTS = _(
     "Run %(run)s has made results, so it is not discarded. Cancel it, which keeps them, and plan other "
     "settings into another image set."
 )
+NO_LIMITS = _("Run %(run)s asks no model, so it has no limits.")
+LIMITS_TOO_LATE = _(
+    "Run %(run)s is %(state)s, so its limits matter no more. Set them when you plan more for it."
+)
+IMPORTED_RUN = _(
+    "The answers of run %(run)s were made elsewhere, so there is no model to ask here. Import them with "
+    "manage.py import_answers; the same command again completes an import that was interrupted."
+)
 
 
 class RunRefused(ValueError):

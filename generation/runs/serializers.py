@@ -7,6 +7,7 @@ from rest_framework import serializers
 from annotation.api.pages import list_query
 from annotation.api.resource import Query
 from generation.models import RunKind, RunState
+from generation.runs.bodies import LimitsBody
 from generation.runs.services import ACTIONS
 
 RunsQuery = list_query(
@@ -92,7 +93,17 @@ class MadeWithSerializer(serializers.Serializer[Any]):
     since = serializers.DateTimeField()
 
 
+class SpentSerializer(serializers.Serializer[Any]):
+    """What a run that asks a model has used, and may."""
+
+    tokens_in = serializers.IntegerField(help_text="Tokens of prompts so far.")
+    tokens_out = serializers.IntegerField(help_text="Tokens of answers so far.")
+    cost = serializers.FloatField(allow_null=True, help_text="At the run's prices; null without them.")
+    limits = LimitsBody()
+
+
 class OneRunSerializer(RunSerializer):
+    spent = SpentSerializer(help_text="Zero for runs that ask no model.")
     made_with = MadeWithSerializer(
         many=True, source="run.made_with", help_text="Each distinct model version once, oldest first."
     )

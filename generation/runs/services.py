@@ -23,19 +23,14 @@ from annotation.studies.services import studies
 from generation import backends
 from generation.backends.base import BackendError
 from generation.jobs.services import claims
-from generation.models import Job, Run, RunState
+from generation.models import IMPORTED, Job, Run, RunState
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
 from generation.plans.queries.image_sets import check_set
 from generation.plans.queries.jobs import missing_jobs, new_jobs
 from generation.recipes import limits
 from generation.recipes.checks import RecipeRefused
-from generation.recipes.recipes import (
-    FAKE,
-    ImageRecipe,
-    as_json,
-    from_json,
-)
+from generation.recipes.recipes import FAKE, ImageRecipe, as_json, from_json
 from generation.runs import errors
 from generation.runs.errors import RunRefused
 
@@ -96,6 +91,7 @@ def start(*, run: Run, by: User | None) -> bool:
 
     Raises RunRefused for a run that is paused or cancelled. Call `generation.jobs.tasks.enqueue` afterwards.
     """
+    _refuse_imported(run)
     with transaction.atomic():
         Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         # Without open jobs (another run of the set has them all) no worker would ever end the run.
@@ -114,6 +110,7 @@ def resume(*, run: Run, by: User | None) -> bool:
     The error that paused it stays until a worker has made something. A run of which most jobs fail does not
     pause for that again. Raises RunRefused, also for a recipe that would certainly pause again.
     """
+    _refuse_imported(run)
     if run.state == RunState.PAUSED:
         try:
             backends.check(from_json(run.recipe))
@@ -140,6 +137,7 @@ def retry(*, run: Run, by: User | None) -> int:
 
     A run that was done runs again; a paused run stays paused. Raises RunRefused for a cancelled run.
     """
+    _refuse_imported(run)
     with transaction.atomic():
         run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if run.state == RunState.CANCELLED:
@@ -191,13 +189,21 @@ ACTIONS: dict[str, Callable[..., bool | int]] = {
 }
 
 
-def available_actions(state: str, *, done: int, failed: int) -> list[str]:
-    """The names in `ACTIONS` that are possible for a run in this state with so many done and failed jobs."""
+def available_actions(state: str, *, done: int, failed: int, imported: bool = False) -> list[str]:
+    """The names in `ACTIONS` that are possible for a run in this state with so many done and failed jobs.
+    `imported`: its answers were made elsewhere."""
+    if imported:
+        return []
     return [
         *(action for action, (origins, _) in _TRANSITIONS.items() if state in origins),
         *["retry"] * bool(failed and state != RunState.CANCELLED),
         *["discard"] * (not done and state != RunState.RUNNING),
     ]
+
+
+def _refuse_imported(run: Run) -> None:
+    if run.backend == IMPORTED:
+        raise RunRefused(errors.IMPORTED_RUN % {"run": run.pk})
 
 
 def _get_or_create(plan: Plan, by: User | None) -> tuple[Run, bool]:

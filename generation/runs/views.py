@@ -16,10 +16,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.core.requests import LoggedIn
 from annotation.studies.errors import StudyRefused
+from generation.answers import queries as answers
 from generation.core.access import image_makers_only
 from generation.core.durations import duration
 from generation.jobs import tasks
-from generation.models import ASKINGS, Run, RunState
+from generation.models import ASKINGS, IMPORTED, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
@@ -27,12 +28,14 @@ from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.recipes import recipes
 from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
+from generation.recipes.limits import Limits
 from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe, Recipe
-from generation.runs import queries
+from generation.runs import limits, queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS, RunForm
 from generation.runs.forms.askings import LIMITS
+from generation.runs.limits_form import LimitsForm
 
 RUNS_PER_PAGE = 30
 MESSAGES: dict[str, Promise] = {
@@ -44,6 +47,7 @@ MESSAGES: dict[str, Promise] = {
     "discard": _("The run is discarded. Here are its settings: change them, and plan it again."),
 }
 _DISCARDED = "discarded_run"  # in the session: initial form data
+NOTHING_CHANGED = _("Nothing to change.")
 LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
 
 
@@ -158,13 +162,26 @@ def run_list(request: LoggedIn) -> HttpResponse:
 @require_safe
 def run(request: LoggedIn, pk: int) -> HttpResponse:
     found = get_object_or_404(queries.all_runs(), pk=pk)
+    return _run_page(request, found, LimitsForm(run=found))
+
+
+def _run_page(request: LoggedIn, found: Run, limits_form: LimitsForm) -> HttpResponse:
     progress = queries.progress(found)
-    actions = runs.available_actions(progress.state, done=progress.done, failed=progress.failed)
+    asks, imported = found.kind in ASKINGS, found.backend == IMPORTED
+    actions = runs.available_actions(
+        progress.state, done=progress.done, failed=progress.failed, imported=imported
+    )
     return render(
         request,
         "generation/runs/run.html",
         {
             "run": found,
+            "asks": asks,
+            "answers": answers.latest(found) if asks else [],
+            "endings": answers.endings(found) if asks else [],
+            "spent": answers.spent(found) if asks else None,
+            "limits_form": limits_form if limits.may_change(found, progress.state) else None,
+            "imported": imported,
             "recipe": recipe_rows(found.recipe),
             "progress": progress,
             "texts": progress_texts(progress),
@@ -178,6 +195,7 @@ def run(request: LoggedIn, pk: int) -> HttpResponse:
             "resumed": queries.resumed_message(found),
             "here": "run",
         },
+        status=422 if limits_form.errors else 200,
     )
 
 
@@ -216,7 +234,26 @@ def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
         tasks.enqueue(found)
     # The page itself says why the run had paused.
     if action != "resume" or not queries.resumed_message(found):
-        messages.success(request, str(MESSAGES[action]) if changed else gettext("Nothing to change."))
+        messages.success(request, str(MESSAGES[action] if changed else NOTHING_CHANGED))
+    return redirect("run", pk=pk)
+
+
+@image_makers_only
+@require_POST
+def run_limits(request: LoggedIn, pk: int) -> HttpResponse:
+    """Replace the limits; what is wrong is said on the run's page."""
+    found = get_object_or_404(queries.all_runs(), pk=pk)
+    form = LimitsForm(request.POST, run=found)
+    wanted = form.limits() if form.is_valid() else None
+    if wanted is None and limits.may_change(found, found.state):
+        return _run_page(request, found, form)
+    try:
+        changed = limits.set_limits(run=found, limits=wanted or Limits(), by=request.user)
+    except RunRefused as refused:
+        messages.warning(request, str(refused))
+    else:
+        message = gettext("The limits are changed.") if changed else str(NOTHING_CHANGED)
+        messages.success(request, message)
     return redirect("run", pk=pk)
 
 

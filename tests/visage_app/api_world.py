@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from annotation.api import tokens
-from annotation.models import Delivery, ExportJob, Invitation, TaskKind, Webhook
+from annotation.models import CatalogueImport, Delivery, ExportJob, Invitation, TaskKind, Webhook
 from generation.recipes.recipes import CaptionRecipe
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -48,11 +48,16 @@ class World:
         )
         delivery = Delivery.objects.create(webhook=webhook, event="study.paused")
         export = ExportJob.objects.create(study=study, by=admin, format="csv")
+        association = factories.association()
+        imported = CatalogueImport.objects.create(kind="seegull", by=admin)
         self.known: dict[str, str | int] = {
             "webhooks": webhook.pk,
             "deliveries": delivery.pk,
             "exports": export.pk,
             "identity-groups": image.group_id,
+            "associations": association.pk,
+            "sources": association.source.name,
+            "imports": imported.pk,
             "studies": study.name,
             "image-sets": run.image_set.name,
             "images": image.pk,

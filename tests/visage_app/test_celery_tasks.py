@@ -3,6 +3,7 @@
 from visage_app.celery import app
 
 NAMES = {
+    "annotation.tasks.import_catalogue",
     "annotation.tasks.make_export",
     "generation.tasks.work_slice",
     "metrics.tasks.compute_score_run",

@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError
 
 from annotation.core.code_version import code_version
 from annotation.core.leases import lease_length
+from annotation.imports.services import jobs as import_jobs
 from annotation.models import Delivery, ExportJob, Slot, SlotState
 from generation.jobs.services import workers
 from generation.models import Job, RunState, Worker
@@ -156,6 +157,12 @@ def _queues() -> Iterator[Queue]:
         "exports",
         ExportJob.objects.select_related("study"),
         lambda job: Failure(job.pk, job.format, job.error, job.finished_at, study=job.study.name),
+    )
+    yield _queue(
+        "imports",
+        import_jobs.without_refused(),
+        lambda job: Failure(job.pk, job.get_kind_display(), job.error, job.finished_at),
+        lease=lease_length(),
     )
     yield _queue(
         "deliveries",

@@ -18,6 +18,7 @@ KINDS = {
     "generation": gettext_lazy("Generation"),
     "scores": gettext_lazy("Scores"),
     "exports": gettext_lazy("Exports"),
+    "imports": gettext_lazy("Imports"),
     "deliveries": gettext_lazy("Webhook messages"),
 }
 

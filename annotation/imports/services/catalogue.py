@@ -49,6 +49,14 @@ SEEGULL_STATES = {
 }
 
 
+def seegull_source(axis: Axis, name: str | None = None) -> SourceInfo:
+    """The source of a SeeGULL file about identities on `axis`: the release's, or one called `name`."""
+    standard = SEEGULL if axis == Axis.NATIONALITY else SEEGULL_STATES[axis]
+    if not name or name == standard.name:
+        return standard
+    return SourceInfo(name, f"{standard.title} ({name})", standard.licence, standard.citation)
+
+
 def lock_source(info: SourceInfo) -> Source:
     """The row of a source, created if needed, and locked until the transaction ends.
 

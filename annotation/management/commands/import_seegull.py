@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.imports.readers import download
 from annotation.imports.readers.seegull import read_associations
-from annotation.imports.services.catalogue import SEEGULL, SEEGULL_STATES, SourceInfo
+from annotation.imports.services.catalogue import seegull_source
 from annotation.imports.services.seegull import import_associations
 from annotation.management.commands import _importing
 from annotation.management.commands._lookups import check_slug
@@ -44,7 +44,10 @@ class Command(BaseCommand):
         if (options["csv"] is None) != options["download"]:
             raise CommandError("Give the path of SeeGULL's CSV file, or --download, and not both.")
         axis = _axis(options["csv"], options["states"], options["axis"])
-        source = _source(axis, options["source"])
+        name = options["source"]
+        if name is not None:
+            check_slug(name, option="--source")
+        source = seegull_source(axis, name)
         path = options["csv"] or _importing.download(REMOTE[axis])
         with _importing.importing() as progress:
             file = read_associations(path, states=options["states"])
@@ -74,11 +77,3 @@ def _axis(path: Path | None, states: bool, axis: str | None) -> Axis:
             "Add --axis us_state or --axis indian_state."
         )
     return Axis(matches[0])
-
-
-def _source(axis: Axis, name: str | None) -> SourceInfo:
-    standard = SEEGULL if axis == Axis.NATIONALITY else SEEGULL_STATES[axis]
-    if name is None or name == standard.name:
-        return standard
-    check_slug(name, option="--source")
-    return SourceInfo(name, f"{standard.title} ({name})", standard.licence, standard.citation)

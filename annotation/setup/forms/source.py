@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ImageSet, Pool, Source, Study, TaskKind
@@ -109,7 +110,10 @@ class SourceForm(StepForm):
     def add_fields(self) -> None:
         if not self.may_name_leads:
             del self.fields["leads"]
-        sources = [(source.name, source.title) for source in Source.objects.order_by("title")]
+        sources = [
+            (source.name, _source_label(source))
+            for source in Source.objects.select_related("superseded_by").order_by("title")
+        ]
         sets = [(each.name, each.title) for each in ImageSet.objects.order_by("title")]
         studies = Study.objects.filter(tasks__kind=TaskKind.VISUAL_NATURE).order_by("title").distinct()
         rated = [(study.name, study.title) for study in studies]
@@ -252,3 +256,12 @@ class SourceForm(StepForm):
 
     def anchor_and_label(self, key: str) -> tuple[str, str]:
         return ("judged", "") if key == "tasks" else super().anchor_and_label(key)
+
+
+def _source_label(source: Source) -> str:
+    if source.superseded_by is None:
+        return source.title
+    return gettext("%(title)s (superseded by %(other)s)") % {
+        "title": source.title,
+        "other": source.superseded_by.title,
+    }

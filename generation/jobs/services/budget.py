@@ -1,9 +1,12 @@
-"""The limits of a run on tokens and cost: claim no asking that could exceed them."""
+"""The limits of a run on tokens and cost: claim no asking that could exceed them.
+
+The limits are read again for each claim, since they may be changed while the run is running.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from functools import cached_property
 
 from django.db.models import Max
 from django.db.models.functions import Length
@@ -12,33 +15,27 @@ from annotation.core.leases import JobState
 from generation.models import Job, Run
 from generation.recipes import limits
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
-from generation.recipes.limits import Limits
 from generation.recipes.recipes import Recipe
 
 _TEMPLATE_TOKENS = 50  # what a chat template adds
 _IMAGE_TOKENS = 2000
 
 
-@dataclass(frozen=True)
 class Budget:
-    """`most_in`, `most_out`: tokens of one asking at most; a token has at least one character."""
+    """What one asking may take at most decides how many may be in flight."""
 
-    limits: Limits
-    most_in: int
-    most_out: int
+    def __init__(self, run_id: int, recipe: CompletionRecipe | DescriptionRecipe) -> None:
+        self._run_id, self._recipe = run_id, recipe
 
     @classmethod
     def of(cls, run: Run, recipe: Recipe) -> Budget | None:
-        """The budget of a run; None if nothing limits it."""
-        found = limits.from_json(run.limits)
-        if not isinstance(recipe, CompletionRecipe | DescriptionRecipe) or (
-            found.tokens is None and found.cost is None
-        ):
-            return None
-        longest = Job.objects.filter(run=run).aggregate(most=Max(Length("prompt")))["most"] or 0
-        image = _IMAGE_TOKENS if isinstance(recipe, DescriptionRecipe) else 0
-        most_in = longest + len(recipe.system) + _TEMPLATE_TOKENS + image
-        return cls(found, most_in, recipe.max_tokens)
+        """The budget of a run; None if it cannot be limited."""
+        return cls(run.pk, recipe) if isinstance(recipe, CompletionRecipe | DescriptionRecipe) else None
+
+    def is_limited(self) -> bool:
+        """Whether the run has a limit now."""
+        stored = Run.objects.filter(pk=self._run_id).values_list("limits", flat=True).first() or {}
+        return "tokens" in stored or "cost" in stored
 
     def room(self, run: Run) -> int:
         """How many askings more may be in flight; those that workers hold are counted at their most."""
@@ -49,31 +46,39 @@ class Budget:
         """Why no further asking may be made, if none is in flight; empty if one may."""
         if self._left(run) >= 1:
             return ""
+        found = limits.from_json(run.limits)
         used = run.tokens_in + run.tokens_out
-        each = self.most_in + self.most_out
-        if self.limits.tokens is not None and used + each > self.limits.tokens:
+        each = self._most_in + self._recipe.max_tokens
+        if found.tokens is not None and used + each > found.tokens:
             what = (
-                f"{used:,} of at most {self.limits.tokens:,} tokens are used, and one more asking may take "
+                f"{used:,} of at most {found.tokens:,} tokens are used, and one more asking may take "
                 f"up to {each:,}"
             )
         else:
-            spent, dear = self._price(run), self.limits.price(self.most_in, self.most_out)
+            spent = found.price(run.tokens_in, run.tokens_out) or 0.0
+            dear = found.price(self._most_in, self._recipe.max_tokens)
             what = (
-                f"{spent:.4g} of at most {self.limits.cost:g} is spent, and one more asking may cost up to "
+                f"{spent:.4g} of at most {found.cost:g} is spent, and one more asking may cost up to "
                 f"{dear:.2g}"
             )
         return f"The run has reached its limit: {what}. Raise the limit, then resume the run."
 
-    def _left(self, run: Run) -> int:
-        left = math.inf
-        if self.limits.tokens is not None:
-            used = run.tokens_in + run.tokens_out
-            left = min(left, (self.limits.tokens - used) // (self.most_in + self.most_out))
-        if self.limits.cost is not None:
-            each = self.limits.price(self.most_in, self.most_out)
-            if each:
-                left = min(left, (self.limits.cost - self._price(run)) // each)
-        return int(min(left, 2**31))
+    @cached_property
+    def _most_in(self) -> int:
+        """Tokens of one prompt at most; a token has at least one character."""
+        longest = Job.objects.filter(run=self._run_id).aggregate(most=Max(Length("prompt")))["most"] or 0
+        image = _IMAGE_TOKENS if isinstance(self._recipe, DescriptionRecipe) else 0
+        return longest + len(self._recipe.system) + _TEMPLATE_TOKENS + image
 
-    def _price(self, run: Run) -> float:
-        return self.limits.price(run.tokens_in, run.tokens_out) or 0.0
+    def _left(self, run: Run) -> int:
+        found = limits.from_json(run.limits)
+        left = math.inf
+        if found.tokens is not None:
+            used = run.tokens_in + run.tokens_out
+            left = min(left, (found.tokens - used) // (self._most_in + self._recipe.max_tokens))
+        if found.cost is not None:
+            each = found.price(self._most_in, self._recipe.max_tokens)
+            if each:
+                spent = found.price(run.tokens_in, run.tokens_out) or 0.0
+                left = min(left, (found.cost - spent) // each)
+        return int(min(left, 2**31))

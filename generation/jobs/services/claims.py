@@ -40,7 +40,7 @@ def claim(
     now = now or timezone.now()
     with transaction.atomic():
         running = Run.objects.filter(pk=run_id, state=RunState.RUNNING)
-        if budget is not None:
+        if budget is not None and budget.is_limited():
             running = running.select_for_update(no_key=True)
             limit = min([limit, *(budget.room(run) for run in running)])
         if limit < 1 or not running.exists():

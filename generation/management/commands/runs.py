@@ -1,4 +1,4 @@
-"""manage.py runs: list runs, show one, and start, pause, resume, cancel, retry or discard it."""
+"""manage.py runs: list runs, show one, and start, pause, resume, cancel, retry, discard or limit it."""
 
 import json
 from argparse import ArgumentParser
@@ -7,11 +7,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotation.management.commands._lookups import command_errors
+from generation.answers.queries import endings, spent
 from generation.core.durations import duration
 from generation.management.commands._execution import add_worker_options, finish_run, report_result, watch
 from generation.management.commands._targets import cure, get_run
-from generation.models import Run, RunKind, RunState
-from generation.runs import queries
+from generation.models import ASKINGS, Run, RunKind, RunState
+from generation.recipes.checks import RecipeRefused
+from generation.recipes.limits import Limits
+from generation.runs import limits, queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 
@@ -25,11 +29,18 @@ _HELP = {
 }
 _PLANNED_BY = {RunKind.IMAGES: "generate", RunKind.CAPTIONS: "caption", RunKind.EMBEDDINGS: "embed"}
 """The others: ask."""
+_LIMITS: dict[str, tuple[type, str]] = {
+    "tokens": (int, "of prompts and answers together"),
+    "cost": (float, "in the currency of the prices"),
+    "price-in": (float, "price of a million tokens in prompts"),
+    "price-out": (float, "price of a million tokens in answers"),
+    "in-flight": (int, "askings at once, by each worker"),
+}
 _WORK_FOLLOWS = ("start", "resume", "retry")
 
 
 class Command(BaseCommand):
-    help = "List runs, show one, and start, pause, resume, cancel, retry or discard it."
+    help = "List runs, show one, and start, pause, resume, cancel, retry, discard or limit it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", metavar="VERB")
@@ -42,12 +53,19 @@ class Command(BaseCommand):
             verb.add_argument("run", type=int, metavar="NUMBER")
             if name in _WORK_FOLLOWS:
                 add_worker_options(verb)
+        limit = verbs.add_parser("limit", help="change the limits of a run that asks a model")
+        limit.add_argument("run", type=int, metavar="NUMBER")
+        for name, (kind, text) in _LIMITS.items():
+            limit.add_argument(f"--{name}", type=kind, metavar="N", help=f"{text}; 0: no limit")
 
     def handle(self, *args: Any, verb: str | None, **options: Any) -> None:
         if verb in (None, "list"):
             self._list()
             return
         run = get_run(options["run"])
+        if verb == "limit":
+            self._limit(run, options)
+            return
         if verb == "show":
             if options["watch"]:
                 watch(run)
@@ -68,6 +86,16 @@ class Command(BaseCommand):
         self._report(run, verb or "", changed)
         if verb in _WORK_FOLLOWS and run.state == RunState.RUNNING:
             finish_run(self, run, now=options["now"], later=options["later"])
+
+    def _limit(self, run: Run, options: Mapping[str, Any]) -> None:
+        """Change the limits that are given; the others stay."""
+        names = [name.replace("-", "_") for name in _LIMITS]
+        given = {name: options[name] for name in names if options[name] is not None}
+        with command_errors(RecipeRefused, RunRefused):
+            wanted = Limits(**{name: value for name, value in (run.limits | given).items() if value})
+            changed = limits.set_limits(run=run, limits=wanted, by=None)
+        shown = ", ".join(f"{name} {value:,}" for name, value in run.limits.items()) or "none"
+        self.stdout.write(f"Run {run.pk}, limits: {shown}{'' if changed else ' (as before)'}.")
 
     def _report(self, run: Run, verb: str, changed: int) -> None:
         if verb == "retry":
@@ -119,6 +147,8 @@ class Command(BaseCommand):
         )
         if progress.rate and progress.seconds_left is not None:
             self.stdout.write(f"  rate       {progress.rate:.3g}/s, {duration(progress.seconds_left)} left")
+        if run.kind in ASKINGS:
+            self._show_answers(run)
         for version in run.made_with:
             self.stdout.write(f"  made with  {_model_version(version)}")
         for fitting in run.batch_sizes.all():
@@ -132,8 +162,19 @@ class Command(BaseCommand):
             parked = f", {each.parked} not retried" if each.parked else ", retried automatically"
             self.stdout.write(f"  error      {each.jobs} jobs{parked}, e.g. '{each.example}': {each.error}")
 
+    def _show_answers(self, run: Run) -> None:
+        used = spent(run)
+        cost = "" if used.cost is None else f", cost {used.cost:.4g}"
+        self.stdout.write(f"  tokens     {used.tokens_in:,} in, {used.tokens_out:,} out{cost}")
+        if run.limits:
+            shown = ", ".join(f"{name} {value:,}" for name, value in run.limits.items())
+            self.stdout.write(f"  limits     {shown}")
+        ended = ", ".join(f"{reason or 'not known'} {number:,}" for reason, number in endings(run))
+        self.stdout.write(f"  ended      {ended or 'no answer yet'}")
+
 
 def _model_version(made_with: Mapping[str, Any]) -> str:
     libraries = ", ".join(f"{name} {version}" for name, version in made_with["libraries"].items())
     model = f"{made_with['model']} {made_with['revision']}".strip()
-    return "; ".join(filter(None, [model, made_with["device"], libraries, made_with["code"]]))
+    file = f"imported from {made_with['file']}" if "file" in made_with else ""
+    return "; ".join(filter(None, [model, file, made_with["device"], libraries, made_with["code"]]))

@@ -10,6 +10,7 @@ from metrics.core.studies import get_study_or_404
 from metrics.dashboards.queries import progress
 from metrics.dashboards.queries.overview import read_overview, shown_metrics
 from metrics.score_runs import freshness
+from metrics.votes.services import default_name, may_save
 
 
 @require_safe
@@ -30,6 +31,8 @@ def overview(request: HttpRequest, name: str) -> HttpResponse:
             "fresh": freshness.check(study, requests) if check else None,
             "freshness_query": freshness.query_string(requests),
             "may_export": policies.may_export(request.user, study),
+            "may_save_votes": policies.may_create_studies(request.user) and may_save(study),
+            "votes_name": default_name(study),
         },
     )
 

@@ -1,51 +1,114 @@
-"""manage.py import_answers FILE --kind KIND: finished answers of models that were asked elsewhere."""
+"""manage.py import_answers: store answers that were made elsewhere as a finished run (docs/importing.md)."""
 
-from argparse import ArgumentParser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.services.catalogue import Progress
 from annotation.management.commands import _importing
+from annotation.management.commands._lookups import command_errors
+from annotation.models import ImageSet
+from generation.answers.line_files import FileUnusable
+from generation.answers.services.importing import import_answers
+from generation.management.commands._targets import find_study_or_image_set
 from generation.plans.errors import PlanRefused
 from generation.recipes.checks import RecipeRefused
+from generation.recipes.recipes import option_value
 from metrics.inference.services.importing import import_inference
 
+Importer = Callable[[Mapping[str, Any], Progress], Sequence[str]]
+"""The options of the command -> what was done, line by line."""
+_SETTINGS = (
+    *("revision", "system", "chat", "temperature", "top_p"),
+    *("max_tokens", "stop", "times", "seed", "options"),
+)
 
-class _Imported(Protocol):
-    def summary(self) -> list[str]: ...
+
+def _texts(options: Mapping[str, Any], progress: Progress) -> Sequence[str]:
+    imported = import_answers(
+        path=options["file"],
+        kind=options["kind"],
+        name=options["name"],
+        model=options["model"],
+        settings={name: options[name] for name in _SETTINGS},
+        image_set=_image_set(options["set"]),
+        progress=progress,
+    )
+    return imported.summary()
 
 
-IMPORTERS: Mapping[str, Callable[..., _Imported]] = {"inference": import_inference}
-"""Kind -> the function that imports a file: called with path, name, model, revision and progress."""
+def _image_set(name: str | None) -> ImageSet | None:
+    if name is None:
+        return None
+    image_set = find_study_or_image_set(name)
+    if not isinstance(image_set, ImageSet):
+        raise CommandError(f"'{name}' is a study. Name its image set.")
+    return image_set
+
+
+def _inference(options: Mapping[str, Any], progress: Progress) -> Sequence[str]:
+    imported = import_inference(
+        path=options["file"],
+        name=options["name"],
+        model=options["model"],
+        revision=options["revision"] or "",
+        progress=progress,
+    )
+    return imported.summary()
+
+
+KINDS: Mapping[str, Importer] = {"completions": _texts, "descriptions": _texts, "inference": _inference}
+"""What a file may hold, and what imports it."""
 
 
 class Command(BaseCommand):
     help = (
-        "Import answers that were made elsewhere into a finished run, which every measure reads like any "
-        "other. Importing the same file again changes nothing; if a row is invalid, nothing is imported."
+        "Store answers that were made elsewhere as a finished run, so that every measure works on them. "
+        "JSON lines or CSV (UTF-8, perhaps compressed with gzip), one answer a line: prompt and text, and "
+        "where known key, number, seed, ended, tokens_in, tokens_out, seconds, image; other fields are kept. "
+        "For inference a CSV of source, identity, attribute, verb, object, entailment, neutral, "
+        "contradiction. "
+        "If a line is wrong, nothing is imported. Importing the same file again changes nothing."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--kind", required=True, choices=list(IMPORTERS), help="what the file holds")
-        parser.add_argument("--name", required=True, metavar="RUN", help="name of the run")
+        parser.add_argument("--kind", required=True, choices=sorted(KINDS), help="what the file holds")
+        parser.add_argument("--name", required=True, metavar="RUN", help="name of the run that is made")
         parser.add_argument("--model", required=True, metavar="ID", help="the model that answered")
-        parser.add_argument("--revision", default="", metavar="REF", help="its revision, if known")
+        parser.add_argument("--set", metavar="NAME", help="the image set of descriptions, to find its images")
+        known = parser.add_argument_group("settings", "how the model was asked, as far as you know it")
+        known.add_argument("--revision", metavar="REVISION", help="of the model")
+        known.add_argument("--system", metavar="TEXT", help="the system message")
+        known.add_argument(
+            "--no-chat", dest="chat", action="store_const", const=False, help="the prompts were continued"
+        )
+        known.add_argument("--temperature", type=float)
+        known.add_argument("--top-p", type=float)
+        known.add_argument("--max-tokens", type=int, help="of an answer")
+        known.add_argument("--stop", action="append", metavar="TEXT", help="a text that ends an answer")
+        known.add_argument("--times", type=int, help="answers to each prompt")
+        known.add_argument("--seed", type=int)
+        known.add_argument(
+            "--option", action="append", default=[], metavar="NAME=VALUE", help="anything else of the kind"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            with _importing.progress_bar() as progress:
-                imported = IMPORTERS[options["kind"]](
-                    path=options["file"],
-                    name=options["name"],
-                    model=options["model"],
-                    revision=options["revision"],
-                    progress=progress,
-                )
-        except (FileRefused, PlanRefused, RecipeRefused) as refused:
-            raise CommandError(str(refused)) from refused
-        for line in imported.summary():
+        options["stop"] = None if options["stop"] is None else tuple(options["stop"])
+        options["options"] = _further(options["option"])
+        refused = (FileUnusable, FileRefused, PlanRefused, RecipeRefused)
+        with command_errors(*refused), _importing.progress_bar() as progress:
+            done = KINDS[options["kind"]](options, progress)
+        for line in done:
             self.stdout.write(line)
+
+
+def _further(given: Sequence[str]) -> Mapping[str, Any] | None:
+    for one in given:
+        if "=" not in one:
+            raise CommandError(f"--option '{one}': write NAME=VALUE.")
+    pairs = (one.partition("=") for one in given)
+    return {name.strip(): option_value(value) for name, _, value in pairs} or None

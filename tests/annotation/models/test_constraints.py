@@ -21,6 +21,7 @@ from annotation.models import (
     AuditEvent,
     Axis,
     Box,
+    CatalogueImport,
     Consent,
     Delivery,
     Enrolment,
@@ -84,10 +85,15 @@ def test_associations():
         "association_out_counts_all_or_none",
         lambda: factories.association(text="d", out_votes=(1, None, None)),
     )
+    factories.association(text="f", in_votes=(None, None, None), out_votes=None)  # nobody voted yet
+    refused(
+        "association_in_counts_all_or_none",
+        lambda: factories.association(text="d", in_votes=(1, None, None)),
+    )
     refused("association_offensiveness_in_scale", lambda: factories.association(text="e", mean=4.5))
     other = factories.source("another")
     factories.association(text="a", from_source=other)
-    assert Association.objects.count() == 4
+    assert Association.objects.count() == 5
 
 
 def test_images():
@@ -370,6 +376,31 @@ def test_skips():
 def test_audit_events():
     AuditEvent.objects.create(what="withdrawal")
     refused("auditevent_says_what", lambda: AuditEvent.objects.create(what=""))
+
+
+def test_sources():
+    source = factories.source("old")
+    source.superseded_by = factories.source("new")
+    source.save()
+    source.superseded_by = source
+    refused("source_not_superseded_by_itself", source.save)
+
+
+def test_catalogue_imports():
+    held = {"state": "claimed", "claim": uuid4(), "lease_expires_at": NOW}
+
+    def job(**fields):
+        return CatalogueImport.objects.create(**{"kind": "seegull", **fields})
+
+    job()
+    job(**held)
+    job(state="done", finished_at=NOW)
+    job(state="failed", finished_at=NOW, error="row 5")
+    refused("catalogueimport_kind_known", lambda: job(kind="other"))
+    refused("catalogueimport_state_known", lambda: job(state="lost"))
+    refused("catalogueimport_claim_iff_claimed", lambda: job(**{**held, "claim": None}))
+    refused("catalogueimport_finished_iff_done_or_failed", lambda: job(finished_at=NOW))
+    refused("catalogueimport_failed_says_why", lambda: job(state="failed", finished_at=NOW))
 
 
 def test_export_jobs():

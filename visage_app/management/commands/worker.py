@@ -17,10 +17,15 @@ from annotation.assignment.services import slots
 from annotation.exports import tasks as export_tasks
 from annotation.exports.services import jobs as export_jobs
 from annotation.images import files as image_files
+from annotation.imports import files as import_files
+from annotation.imports import tasks as import_tasks
+from annotation.imports.services import jobs as import_jobs
 from annotation.webhooks.services import deliveries, events
 from generation.jobs import tasks
 from generation.jobs.services import work, workers
 from generation.jobs.services.sickness import WorkerIll
+from metrics.candidates import tasks as candidate_tasks
+from metrics.candidates.services import lists as candidate_lists
 from metrics.score_runs import services as score_runs
 from metrics.score_runs import tasks as score_tasks
 from metrics.score_runs.shared_resamples import sharing_resamples
@@ -37,10 +42,10 @@ FORGET_SECONDS = 3600.0
 
 class Command(BaseCommand):
     help = (
-        "Process waiting jobs until stopped. Queue default: compute score runs, make exports, deliver "
-        "webhooks, return expired leases. Queue gpu: generate, caption and embed. With CELERY_BROKER_URL "
-        "set, Celery's workers process scores, exports and runs; this one does the rest and sends lost "
-        "messages again."
+        "Process waiting jobs until stopped. Queue default: compute score runs, make exports, import "
+        "uploaded files, deliver webhooks, return expired leases. Queue gpu: generate, caption and embed. "
+        "With CELERY_BROKER_URL set, Celery's workers process scores, exports, imports and runs; this one "
+        "does the rest and sends lost messages again."
     )
     _stopping = False
 
@@ -59,7 +64,7 @@ class Command(BaseCommand):
                 signal.signal(number, self._stop)
         if settings.CELERY_BROKER_URL:
             self.stdout.write(
-                "CELERY_BROKER_URL is set, so Celery's workers compute scores and make exports "
+                "CELERY_BROKER_URL is set, so Celery's workers compute scores, make exports and import files "
                 "(celery -A visage_app worker -Q default) and run models "
                 "(celery -A visage_app worker -Q gpu -P solo). This worker returns expired leases, delivers "
                 "webhooks and sends lost messages again."
@@ -99,12 +104,15 @@ class Command(BaseCommand):
             ("delivering webhooks", _deliver),
             ("deleting old webhook messages", _every(FORGET_SECONDS, deliveries.forget_old)),
             ("deleting old exports", _every(TIDY_SECONDS, export_files.clean_up)),
+            ("deleting old uploads", _every(TIDY_SECONDS, import_files.clean_up)),
             ("deleting unfinished image files", _every(TIDY_SECONDS, image_files.sweep_unfinished)),
         ]
         if settings.CELERY_BROKER_URL:
             return [*default, ("sending lost messages again", _every(SWEEP_SECONDS, _sweep))]
         default.append(("computing a score run", _compute))
+        default.append(("finding candidates", candidate_lists.compute_pending))
         default.append(("making an export", self._export))
+        default.append(("importing uploaded files", self._import))
         gpu = [("working on a run", self._work)]
         return {"default": default, "gpu": gpu, "all": [*default, *gpu]}[queue]
 
@@ -118,6 +126,9 @@ class Command(BaseCommand):
     def _export(self) -> int:
         return export_jobs.make_pending(limit=1, stopping=lambda: self._stopping)
 
+    def _import(self) -> int:
+        return import_jobs.work_pending(limit=1, stopping=lambda: self._stopping)
+
 
 def _release() -> int:
     return slots.release_expired(now=timezone.now())
@@ -130,9 +141,11 @@ def _deliver() -> int:
 
 def _sweep() -> None:
     tasks.sweep()
-    # Scores first: exports take longer, and a message of either kind in the queue stops the other.
+    # Scores first: the others take longer, and a message of any kind in the queue stops the others.
     score_tasks.sweep()
+    candidate_tasks.sweep()
     export_tasks.enqueue_waiting()
+    import_tasks.enqueue_waiting()
 
 
 def _every(seconds: float, work: Callable[[], object]) -> Callable[[], int]:

@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce, Greatest
 
 from annotation.core.leases import JobState
 from annotation.exports.services import jobs as export_jobs
+from annotation.imports.services import jobs as import_jobs
 from annotation.models import Delivery, ExportJob
 from annotation.webhooks.services import deliveries
 from generation.jobs.services import claims
@@ -48,6 +49,7 @@ def ages(now: datetime) -> dict[str, float]:
     since = {
         "scores": _oldest(score_runs.waiting(now), F("created_at")),
         "exports": _oldest(export_jobs.claimable(now), F("created_at")),
+        "imports": _oldest(import_jobs.claimable(now), due),
         "deliveries": _oldest(deliveries.due(now), due),
         "generation": _runs_untouched_since(now),
     }
@@ -66,6 +68,7 @@ def loads(now: datetime) -> dict[str, QueueLoad]:
     sources: dict[str, tuple[QuerySet[Any], QuerySet[Any]]] = {
         "scores": (ScoreRun.objects.all(), score_runs.waiting(now)),
         "exports": (ExportJob.objects.all(), export_jobs.claimable(now)),
+        "imports": (import_jobs.without_refused(), import_jobs.claimable(now)),
         "deliveries": (Delivery.objects.all(), deliveries.due(now)),
         "generation": (Job.objects.all(), claims.claimable_jobs(now)),
     }

@@ -1,0 +1,1 @@
+"""What models answered: pages, API, downloads, and answers from elsewhere."""

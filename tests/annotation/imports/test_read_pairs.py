@@ -1,0 +1,174 @@
+"""One's own pairs: what a spreadsheet or a person makes of two columns is read, or each wrong line named."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from openpyxl import Workbook
+
+from annotation.imports.readers import pairs
+from annotation.imports.readers.oddities import FileRefused
+
+VOTES = "identity,attribute,in_stereotypical,in_nonstereotypical,in_unsure"
+
+
+def read(text, *, encoding="utf-8"):
+    return pairs.read_file(text if isinstance(text, bytes) else text.encode(encoding), name="mine.csv")
+
+
+def said(file):
+    return [(row.row, row.identity, row.attribute) for row in file.rows]
+
+
+def wrong(file):
+    return [(error.row, error.column) for error in file.errors]
+
+
+def book(*sheets) -> bytes:
+    workbook = Workbook()
+    workbook.remove(workbook.active)
+    for number, rows in enumerate(sheets):
+        sheet = workbook.create_sheet(f"s{number}")
+        for row in rows:
+            sheet.append(row)
+    content = io.BytesIO()
+    workbook.save(content)
+    return content.getvalue()
+
+
+PLAIN = [(2, "Mexican", "sombrero"), (3, "French", "wine")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "identity,attribute\nMexican,sombrero\nFrench,wine\n",
+        "\ufeffidentity,attribute\r\nMexican,sombrero\r\nFrench,wine",
+        "identity;attribute\nMexican;sombrero\nFrench;wine\n",
+        "identity\tattribute\nMexican\tsombrero\nFrench\twine\n",
+        " Identity , ATTRIBUTE ,\n  Mexican ,  Sombrero ,\nFrench,WINE,\n",
+        '"identity","attribute"\n"Mexican","sombrero"\n"French","wine"\n',
+        "attribute,identity\nsombrero,Mexican\nwine,French\n",
+        book([["identity", "attribute"], ["Mexican", "Sombrero "], ["French", "wine"]]),
+    ],
+    ids=["plain", "bom", "semicolons", "tabs", "spaces and capitals", "quoted", "turned round", "xlsx"],
+)
+def test_the_usual_shapes_say_the_same(content):
+    file = read(content)
+    assert (said(file), file.errors) == (PLAIN, [])
+
+
+def test_empty_lines_are_counted_and_keep_the_row_numbers():
+    file = read("\n\nidentity,attribute\n\n , \nMexican,hat\n,,\n")
+    assert (said(file), file.blank, file.errors) == ([(6, "Mexican", "hat")], 5, [])
+
+
+def test_every_wrong_line_is_named_with_its_row_and_column():
+    file = read(
+        f"{VOTES},offensiveness\n"
+        ",hat,1,0,0,\n"
+        "Mexican,,1,0,0,\n"
+        "Mexican,hat,1,,0,\n"
+        "Mexican,hat,-1,0,0,\n"
+        "Mexican,hat,99999,0,0,\n"
+        "Mexican,hat,1,0,0,5\n"
+        "Mexican,hat,1,0,0,none\n"
+        "Mexican,hat,1,0\n"
+        "Mexican,hat,1,0,0,1,7\n"
+        f"{'x' * 121},hat,1,0,0,\n"
+        "Mexican,fine,3,0,0,-1 2.5; 4\n"
+    )
+    assert wrong(file) == [
+        (2, "identity"),
+        (3, "attribute"),
+        (4, "in_nonstereotypical"),
+        (5, "in_stereotypical"),
+        (6, "in_stereotypical"),
+        (7, "offensiveness"),
+        (8, "offensiveness"),
+        (9, ""),
+        (10, ""),
+        (11, "identity"),
+    ]
+    assert all(error.problem and error.cure for error in file.errors)
+    assert [(row.in_votes, row.ratings) for row in file.rows] == [((3, 0, 0), (-1.0, 2.5, 4.0))]
+
+
+def test_nobody_asked_is_not_zero():
+    rows = read(f"{VOTES}\nMexican,hat,,,\nMexican,poor,0,0,0\n").rows
+    assert [row.in_votes for row in rows] == [None, (0, 0, 0)]
+
+
+def test_numbers_of_a_spreadsheet_are_whole():
+    (row,) = read(book([VOTES.split(","), ["Mexican", "hat", 3, 0.0, 1]])).rows
+    assert row.in_votes == (3, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("", "empty"),
+        ("  \n\n", "empty"),
+        ("identity\nMexican\n", "no column 'attribute'"),
+        ("Mexican,sombrero\n", "no column 'identity'"),
+        ("identity,attribute\n", "no rows below"),
+        ("identity,attribute,colour\nMexican,hat,red\n", "no use for the column 'colour'"),
+        ("identity,attribute,attribute\nMexican,hat,hat\n", "two columns"),
+        ("identity,attribute,in_stereotypical\nMexican,hat,1\n", "no column 'in_nonstereotypical'"),
+        ('identity,attribute\nMexican,"hat\n', "cannot be read"),
+        ("identity,attribute\nMéxican,hat\n".encode("latin-1"), "row 2.*not UTF-8"),
+        ("identity,attribute\nMexican,hat\n".encode("utf-16"), "not UTF-8"),
+        (b"PK\x03\x04 not a zip", "not a spreadsheet"),
+        (b"\xd0\xcf\x11\xe0 not a workbook", "not a spreadsheet"),
+        (book([["identity", "attribute"], ["a", "b"]], [["x"]]), "2 sheets with something"),
+        (book([]), "nothing in it"),
+    ],
+)
+def test_what_is_no_table_of_pairs_is_refused(content, why):
+    with pytest.raises(FileRefused, match=why):
+        read(content)
+
+
+def test_a_small_spreadsheet_that_unpacks_to_much_is_not_unpacked(monkeypatch):
+    monkeypatch.setattr("annotation.imports.readers.pair_tables._UNPACKED", 10)
+    with pytest.raises(FileRefused, match="unpacks to more"):
+        read(book([["identity", "attribute"], ["Mexican", "hat"]]))
+
+
+def test_typed_lines():
+    file = pairs.read_typed(
+        'Mexican, Sombrero\n\n  French ,wine  \nFrench\nA, b, c\n"French", "poor, but happy"\n'
+    )
+    assert said(file) == [(1, "Mexican", "sombrero"), (3, "French", "wine"), (6, "French", "poor, but happy")]
+    assert ([error.row for error in file.errors], file.blank) == ([4, 5], 1)
+    assert said(pairs.read_typed("identity,attribute\nMexican,hat")) == [(2, "Mexican", "hat")]
+    with pytest.raises(FileRefused, match="no pairs"):
+        pairs.read_typed(" \n ")
+
+
+def test_the_same_words_are_the_same_text_however_they_are_typed():
+    decomposed, spaced = "Perude\u0301", "hard\u00a0  working"
+    (row,) = pairs.read_typed(f"{decomposed}, {spaced}").rows
+    assert (row.identity, row.attribute) == ("Perudé", "hard working")
+
+
+def test_what_was_checked_reads_the_same_again():
+    text = f'{VOTES},offensiveness\n=1,"a, b",3,0,0,-1 2.5\nMexican,hat,,,,\n'
+    rows = read(text).rows
+    again = read(pairs.as_csv(rows)).rows
+    assert again == rows
+
+
+def test_pairs_of_a_program():
+    given = [
+        {"identity": "Mexican", "attribute": "Hat", "in_votes": [3, 0, 0], "offensiveness": [-1, 2.5]},
+        {"identity": "Mexican", "attribute": "poor", "in_votes": None},
+        {"identity": " ", "attribute": "poor"},
+    ]
+    file = pairs.read_given(given)
+    assert [(row.attribute, row.in_votes, row.ratings) for row in file.rows] == [
+        ("hat", (3, 0, 0), (-1.0, 2.5)),
+        ("poor", None, ()),
+    ]
+    assert wrong(file) == [(3, "identity")]

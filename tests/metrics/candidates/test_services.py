@@ -1,0 +1,204 @@
+"""Lists of candidates, striking out, and the study they become."""
+
+import pytest
+from django.db import IntegrityError
+
+from annotation.core.leases import JobState
+from annotation.models import Association, AuditEvent, Source, Study, StudyStatus, Unit
+from generation.models import Run, RunKind
+from metrics.candidates import evaluation
+from metrics.candidates.evaluation import CandidatesRefused
+from metrics.candidates.extraction import whole_text
+from metrics.candidates.identity_forms import IdentityForms
+from metrics.candidates.queries import askings_of, remaining
+from metrics.candidates.services import lists, striking, studies
+from metrics.models import Candidate, CandidateList, StruckCandidate
+from tests import factories
+from tests.metrics.candidates import asked
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def run():
+    asked.groups()
+    return asked.run("(Mexico, dance), (dancing, Mexicans)", "(Chilean, poet) (Iraqi, dance)", "Sorry.")
+
+
+def found(run):
+    made = lists.request(run=run)
+    return lists.compute(list_id=made.pk) or made
+
+
+def texts(rows):
+    return sorted((row.group.name, row.attribute) for row in rows)
+
+
+ALL = [("Chilean", "poet"), ("Iraqi", "dance"), ("Mexican", "dance")]
+
+
+def test_a_list_is_found_once_for_the_same_answers_and_again_after_new_ones(run, monkeypatch):
+    made = found(run)
+    assert made.state == JobState.DONE
+    assert texts(made.candidates.all()) == ALL
+    assert made.candidates.get(group__name="Mexican").also == ["dancing"]
+    assert (made.rules["answers"], made.rules["answers_without_tuple"], made.rules["ing"]) == (3, 1, 1)
+    assert not lists.is_stale(made)
+    read = []
+    monkeypatch.setattr(evaluation, "_texts", lambda of: read.append(of) or iter(()))
+    assert lists.request(run=run) == made
+    assert lists.compute(list_id=made.pk) is None
+    assert not read
+    monkeypatch.undo()
+    asked.add(run, "(Iraqi, hot)")
+    assert lists.is_stale(made)
+    again = found(run)
+    assert again.pk == made.pk
+    assert texts(again.candidates.all()) == sorted([*ALL, ("Iraqi", "hot")])
+
+
+def test_a_changed_region_makes_the_list_stale(run):
+    made = found(run)
+    factories.group("Iraqi").__class__.objects.filter(name="Iraqi").update(region="Europe")
+    assert lists.is_stale(made)
+
+
+def test_a_worker_that_lost_the_list_stores_nothing(run, monkeypatch):
+    made = lists.request(run=run)
+
+    def evaluate(of, **chosen):
+        result = real(of, **chosen)
+        asked.add(run, "(Iraqi, hot)")
+        lists.request(run=run)  # the answers have changed: the list waits again
+        return result
+
+    real = evaluation.evaluate
+    monkeypatch.setattr(evaluation, "evaluate", evaluate)
+    after = lists.compute(list_id=made.pk)
+    assert after.state == JobState.PENDING
+    assert not Candidate.objects.exists()
+    monkeypatch.undo()
+    assert lists.compute_pending() == 1
+    assert ("Iraqi", "hot") in texts(Candidate.objects.all())
+
+
+def test_many_candidates_are_stored_in_parts(run, monkeypatch):
+    monkeypatch.setattr(lists, "_AT_ONCE", 2)
+    assert texts(found(run).candidates.all()) == ALL
+    asked.add(run, "(Iraqi, hot)")
+    assert len(texts(found(run).candidates.all())) == 4
+
+
+def test_a_failed_list_says_why_and_is_tried_again_on_request(run, monkeypatch):
+    def broken(of, **chosen):
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(evaluation, "evaluate", broken)
+    made = lists.request(run=run)
+    for _ in range(3):
+        lists.compute(list_id=made.pk)
+    made.refresh_from_db()
+    assert (made.state, made.error) == (JobState.FAILED, "RuntimeError: no memory")
+    assert lists.request(run=run).state == JobState.FAILED
+    monkeypatch.undo()
+    assert lists.retry(run=run)
+    assert lists.compute_pending() == 1
+
+
+def test_an_axis_without_groups_fails_at_once_with_the_cure(run):
+    made = lists.request(run=run, axis="us_state")
+    after = lists.compute(list_id=made.pk)
+    assert after.state == JobState.FAILED
+    assert "import associations first" in after.error
+
+
+def test_a_run_of_images_has_no_candidates():
+    images = Run(kind=RunKind.IMAGES, pk=7, image_set=factories.image_set())
+    with pytest.raises(CandidatesRefused, match="runs of completions"):
+        lists.request(run=images)
+
+
+def test_a_run_planned_for_another_axis_is_read_on_it():
+    asked.groups()
+    factories.group("Texan", axis="us_state", demonym="Texan", country="Texas", region="North America")
+    planned = asked.run("(Texan, cowboy)", design={"purpose": "candidates", "axis": "us_state"})
+    assert texts(found(planned).candidates.all()) == [("Texan", "cowboy")]
+
+
+def test_struck_candidates_stay_struck_when_found_again_and_can_be_restored(run):
+    lead = factories.user()
+    made = found(run)
+    poet = made.candidates.get(attribute="poet")
+    assert striking.strike(candidates=[poet], by=lead) == 1
+    assert striking.strike(candidates=[poet], by=lead) == 0
+    row = StruckCandidate.objects.get()
+    assert (row.by, row.run) == (lead, run)
+    asked.add(run, "(Iraqi, hot)")
+    made = found(run)
+    assert ("Chilean", "poet") not in texts(remaining(made))
+    poet = made.candidates.get(attribute="poet")
+    assert striking.restore(candidates=[poet], by=lead) == 1
+    assert ("Chilean", "poet") in texts(remaining(made))
+    assert list(AuditEvent.objects.order_by("pk").values_list("what", flat=True)) == [
+        "candidates struck out",
+        "candidates restored",
+    ]
+
+
+def test_the_askings_that_gave_a_candidate_are_found_also_for_its_duplicates(run):
+    made = found(run)
+    asked.add(run, " dance), (x, y)", prompt="(Iraqi, dance), (Mexican,")
+    forms = IdentityForms(evaluation.groups_of("nationality"))
+    given = askings_of(made.candidates.get(group__name="Mexican"), forms)
+    assert [whole_text(one.job.prompt, one.text) for one in given.answers] == [
+        "(Mexico, dance), (dancing, Mexicans)",
+        "(Mexican, dance), (x, y)",
+    ]
+    assert given.after is None
+    assert not askings_of(made.candidates.get(group__name="Mexican"), forms, after=10**9).answers
+
+
+def test_the_remaining_candidates_become_a_source_and_a_draft_with_six_answers_each(run):
+    lead = factories.user(lead=True)
+    made = found(run)
+    striking.strike(candidates=[made.candidates.get(attribute="poet")], by=lead)
+    study = studies.open_study(found=made, name="from-asked", by=lead)
+    assert study.status == StudyStatus.DRAFT
+    assert list(study.leads.all()) == [lead]
+    pairs = Association.objects.filter(source__name="from-asked").values_list(
+        "group__name", "attribute__text", "in_stereotypical", "out_stereotypical"
+    )
+    assert sorted(pairs) == [("Iraqi", "dance", 0, None), ("Mexican", "dance", 0, None)]
+    task = study.tasks.get()
+    assert task.strata == ["in-region"] * 3 + ["out-region"] * 3
+    assert Unit.objects.filter(task=task).count() == 2
+    with pytest.raises(CandidatesRefused, match="already"):
+        studies.open_study(found=made, name="from-asked", by=lead)
+
+
+def test_a_study_that_cannot_be_made_leaves_no_source_behind(run):
+    lead = factories.user(lead=True)
+    made = found(run)
+    with pytest.raises(CandidatesRefused, match="lowercase"):
+        studies.open_study(found=made, name="Not A Name", by=lead)
+    factories.group("Iraqi").__class__.objects.filter(name="Iraqi").update(region="")
+    with pytest.raises(CandidatesRefused, match=r"no region.*Iraqi"):
+        studies.open_study(found=found(run), name="ok", by=lead)
+    striking.strike(candidates=made.candidates.all(), by=lead)
+    with pytest.raises(CandidatesRefused, match="all were struck out"):
+        studies.open_study(found=made, name="ok", by=lead)
+    CandidateList.objects.update(state=JobState.PENDING, finished_at=None)
+    made.refresh_from_db()
+    with pytest.raises(CandidatesRefused, match="still being found"):
+        studies.open_study(found=made, name="ok", by=lead)
+    assert not Source.objects.exists()
+    assert not Study.objects.exists()
+
+
+def test_no_candidate_is_stored_twice(run):
+    made = found(run)
+    one = made.candidates.first()
+    with pytest.raises(IntegrityError):
+        Candidate.objects.create(
+            candidate_list=made, group=one.group, attribute=one.attribute, count=1, tf=1, idf=1, salience=1
+        )
