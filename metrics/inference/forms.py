@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Pool, Source
@@ -11,6 +12,7 @@ from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
 from generation.recipes.askings import ClassificationRecipe
 from generation.recipes.checks import RecipeRefused
+from generation.recipes.recipes import option_value
 from metrics.inference.drawing import RANDOM
 from metrics.inference.sentences import OBJECTS, VERBS
 from metrics.inference.services.planning import THRESHOLD, Choice, plan_inference
@@ -38,12 +40,17 @@ class InferenceForm(forms.Form):
     )
     seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=0, label=_("Seed of the draws"))
     verbs = forms.CharField(
-        initial=", ".join(VERBS), max_length=2000, label=_("Verbs"), help_text=_("Separated by commas.")
+        initial=", ".join(VERBS),
+        max_length=2000,
+        label=_("Verbs"),
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("Separated by commas."),
     )
     objects = forms.CharField(
         initial=", ".join(OBJECTS),
         max_length=2000,
         label=_("Objects"),
+        widget=forms.Textarea(attrs={"rows": 3}),
         help_text=_("Separated by commas, each with its article."),
     )
     backend = forms.ChoiceField(label=_("Backend"))
@@ -60,6 +67,13 @@ class InferenceForm(forms.Form):
         label=_("Names of the labels"),
         help_text=_("Only if the model's configuration has none: in its order, separated by commas."),
     )
+    options = forms.CharField(
+        required=False,
+        max_length=5000,
+        label=_("Options of the backend"),
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("One per line, as name=value; for example bias=0.9 of the fake."),
+    )
     name = forms.SlugField(
         required=False,
         max_length=80,
@@ -67,7 +81,7 @@ class InferenceForm(forms.Form):
         help_text=_("Empty: from source and model."),
     )
     asked_fields = ("source", "baseline", "threshold", "pool", "seed", "verbs", "objects")
-    model_fields = ("backend", "model", "revision", "labels", "name")
+    model_fields = ("backend", "model", "revision", "labels", "options", "name")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -76,6 +90,16 @@ class InferenceForm(forms.Form):
         field.choices = [
             (name, f"{name}: {label}") for name, label in backends.names(ClassificationRecipe.kind).items()
         ]
+
+    def clean_options(self) -> dict[str, Any]:
+        """Values are JSON if they can be parsed, else text."""
+        found: dict[str, Any] = {}
+        for line in filter(None, map(str.strip, self.cleaned_data["options"].splitlines())):
+            key, equals, value = (part.strip() for part in line.partition("="))
+            if not (key and equals):
+                raise forms.ValidationError(gettext("“%(line)s”: write name=value.") % {"line": line})
+            found[key] = option_value(value)
+        return found
 
     def plan(self) -> Plan | None:
         """The plan; None, with an error added to the form, if it is refused."""
@@ -87,6 +111,7 @@ class InferenceForm(forms.Form):
                     model=data["model"].strip(),
                     revision=data["revision"].strip(),
                     labels=tuple(split_words(data["labels"])),
+                    options=data["options"],
                 ),
                 choice=Choice(
                     source=data["source"],

@@ -50,7 +50,7 @@ def recognise(labels: Iterable[str]) -> LabelNames:
             f"None of the model's labels is entailment: {shown}. "
             + (
                 "Its configuration numbers them and does not name them. Look up their order in the model's "
-                "description, and name them in that order: --option labels=entailment,neutral,contradiction"
+                "description, and name them in that order (--label, or the field of that name)."
                 if all(_WITHOUT_NAME.fullmatch(label.strip()) for label in known)
                 else "Choose a model that was trained for natural language inference (entailment, neutral, "
                 "contradiction)."

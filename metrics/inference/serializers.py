@@ -1,5 +1,6 @@
 """Request bodies and responses of the API of inference models."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,6 +64,9 @@ class InferenceRunBody(Body):
     )
     revision = serializers.CharField(required=False, allow_blank=True, max_length=80)
     labels = _words("Names of the model's labels, in its order, if its configuration has none.")
+    options = serializers.DictField(
+        child=serializers.JSONField(), required=False, help_text="Options of the backend."
+    )
     name = serializers.SlugField(
         required=False, max_length=80, help_text="Of the run. Default: from source and model."
     )
@@ -74,6 +78,10 @@ def as_form_data(body: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[s
     for name in ("verbs", "objects", "labels"):
         if isinstance(merged.get(name), list):
             merged[name] = ", ".join(merged[name])
+    if isinstance(merged.get("options"), Mapping):
+        merged["options"] = "\n".join(
+            f"{name}={json.dumps(value)}" for name, value in body["options"].items()
+        )
     return {name: value for name, value in merged.items() if value is not None}
 
 

@@ -8,11 +8,16 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Pool, Source
 from generation.management.commands._execution import add_run_options, carry_out
-from generation.management.commands._targets import add_precision_options, list_backends_in_help, recipe_of
+from generation.management.commands._targets import (
+    add_precision_options,
+    list_backends_in_help,
+    parse_options,
+    recipe_of,
+)
 from generation.models import Run
 from generation.plans.errors import PlanRefused
 from generation.recipes.askings import ClassificationRecipe
-from generation.recipes.recipes import FAKE, option_value
+from generation.recipes.recipes import FAKE
 from metrics.core.suggestions import did_you_mean
 from metrics.inference.data import find_run, inference_runs
 from metrics.inference.drawing import RANDOM
@@ -68,9 +73,10 @@ class Command(BaseCommand):
         model.add_argument("--model", metavar="ID|FOLDER", help="a model of natural language inference")
         model.add_argument("--revision", metavar="REF", help="a branch, tag or commit of the hub's model")
         model.add_argument(
-            "--labels",
-            metavar="LIST",
-            help="names of the labels in the model's order, if its configuration has none",
+            "--label",
+            action="append",
+            metavar="NAME",
+            help="of a model whose configuration does not name its labels: one for each, in its order",
         )
         add_precision_options(model)
         model.add_argument(
@@ -104,8 +110,8 @@ class Command(BaseCommand):
             ClassificationRecipe,
             {
                 **options,
-                "labels": tuple(_words(options["labels"])) or None,
-                "options": _parse_options(options["option"]) or None,
+                "labels": tuple(options["label"] or ()) or None,
+                "options": parse_options(options["option"]) or None,
             },
         )
         try:
@@ -198,13 +204,3 @@ def _find_run(name: str) -> Run:
             f"{', '.join(known) or 'none yet'}."
         )
     return run
-
-
-def _parse_options(arguments: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for text in arguments:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise CommandError(f"--option '{text}': write KEY=VALUE.")
-        found[key] = option_value(value)
-    return found

@@ -123,7 +123,7 @@ def test_a_lead_who_may_not_set_up_studies_reads_but_does_not_ask(client, run, r
 def form(**changes) -> dict[str, str]:
     data = {"source": "votes", "threshold": "2", "pool": "in", "baseline": "on", "seed": "0"}
     words = {"verbs": "bought, sold", "objects": "a car", "backend": "fake", "model": "rule"}
-    return {**data, **words, "labels": "", "revision": "", "name": "", **changes}
+    return {**data, **words, "labels": "", "revision": "", "options": "", "name": "", **changes}
 
 
 def test_from_the_preview_to_the_answers(client, maker, source):
@@ -149,6 +149,7 @@ def test_from_the_preview_to_the_answers(client, maker, source):
         ({"threshold": "-1"}, "greater than or equal to 0"),
         ({"verbs": "bought,,sold"}, "no empty one"),
         ({"labels": "yes, no"}, "is entailment: yes, no"),
+        ({"options": "bias"}, "write name=value"),
         ({"name": "no name"}, "Enter a valid"),
     ],
 )
@@ -198,13 +199,20 @@ def test_the_api_reads_what_the_pages_show(run):
 
 def test_the_api_plans_what_the_form_plans(source):
     program = Program(factories.user(lead=True))
-    body = {"source": "votes", "backend": "fake", "verbs": ["bought"], "objects": ["a car"]}
+    body = {
+        "source": "votes",
+        "backend": "fake",
+        "options": {"bias": 0.9},
+        "verbs": ["bought"],
+        "objects": ["a car"],
+    }
     dry = program.post("inference-runs?dry_run=true", body)
     assert (dry.status_code, dry.json()["total"], dry.json()["run"]) == (200, 6, None)
     planned = program.post("inference-runs", body)
     assert planned.status_code == 201
     run = Run.objects.get(pk=planned.json()["run"])
     assert (run.state, run.jobs.count()) == (RunState.PLANNED, 6)
+    assert run.recipe["options"] == {"bias": 0.9}
     assert program.post("inference-runs", {**body, "threshold": 9}).status_code == 422
     assert program.post("inference-runs", {**body, "bogus": 9}).status_code == 400
     lead = factories.user()

@@ -103,7 +103,7 @@ def test_a_model_without_neutral():
 @pytest.mark.parametrize(
     ("names", "cure"),
     [
-        (["LABEL_0", "LABEL_1", "LABEL_2"], "labels=entailment,neutral,contradiction"),
+        (["LABEL_0", "LABEL_1", "LABEL_2"], "name them in that order"),
         (["POSITIVE", "NEGATIVE"], "POSITIVE, NEGATIVE.*Choose a model"),
         (["not_entailment", "neutral"], "Choose a model"),
         (["entailment", "ENTAILMENT"], "two labels 'entailment'"),
