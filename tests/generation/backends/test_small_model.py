@@ -53,26 +53,32 @@ def test_a_real_model_on_a_real_server(monkeypatch):
     try:
         address = next(line.split()[1] for line in process.stdout if line.startswith("AT "))
         monkeypatch.setenv("MODEL_SERVERS", f"small={address}/v1")
-        chat = {"server": "small", "model": "small", "temperature": 0.0, "max_tokens": 12}
-        model = backends.load(CompletionRecipe(**chat))
-        continuing = backends.load(CompletionRecipe(**chat, chat=False, stop=(".",)))
+        one = {"server": "small", "model": "small", "max_tokens": 12}
+        likeliest = backends.load(CompletionRecipe(**one, temperature=0.0))
+        drawn = backends.load(CompletionRecipe(**one, temperature=1.5))
+        continuing = backends.load(CompletionRecipe(**one, temperature=0.0, chat=False, stop=(",", ".")))
 
         async def asked():
-            replies = [
-                await model.answer(Question("What is the capital of France?", 2**62 + 1)),
-                await continuing.answer(Question("The capital of France is", 1)),
-            ]
-            await model.close()
-            await continuing.close()
-            return replies
+            question = "What is the capital of France?"
+            try:
+                return [
+                    await likeliest.answer(Question(question, 2**62 + 1)),
+                    await likeliest.answer(Question(question, 2)),
+                    *[await drawn.answer(Question(question, seed)) for seed in (1, 1, 2)],
+                    await continuing.answer(Question("The capital of France is", 1)),
+                ]
+            finally:
+                for model in (likeliest, drawn, continuing):
+                    await model.close()
 
-        answer, continuation = asyncio.run(asked())
-        assert "Paris" in answer.text
-        assert "Paris" in continuation.text
-        assert "." not in continuation.text
-        assert answer.tokens_in > 5
-        assert 0 < answer.tokens_out <= 12
-        assert answer.ended in ("stop", "length")
+        first, second, *by_seed, continuation = asyncio.run(asked())
+        assert first.text == second.text != ""
+        assert by_seed[0].text == by_seed[1].text != by_seed[2].text
+        assert not {",", "."} & set(continuation.text)
+        for reply in (first, second, *by_seed):
+            assert reply.tokens_in > 5
+            assert 0 < reply.tokens_out <= 12
+            assert reply.ended in ("stop", "length")
     finally:
         process.kill()
         process.wait()
