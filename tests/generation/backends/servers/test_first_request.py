@@ -9,6 +9,8 @@ import pytest
 from generation import backends
 from generation.backends import openai_server
 from generation.backends.base import BackendError
+from generation.backends.model_servers import ModelServer
+from generation.backends.openai_errors import clean
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 from generation.recipes.recipes import ImageRecipe
 from tests.fake_openai import (
@@ -112,6 +114,12 @@ def test_a_key_is_in_no_log_record_or_error(server, load, caplog):
     logged = caplog.text + "".join(str(vars(record)) for record in caplog.records)
     assert logged.count("openai")
     assert KEY not in logged
+
+
+def test_a_key_that_looks_like_any_word_is_removed_from_messages():
+    server = ModelServer("lab", "http://x/v1", "correct-horse")
+    assert clean("Who is correct-horse?\nNobody", server) == "Who is [key]? Nobody"
+    assert len(clean("a" * 10_000, server)) < 700
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+
 import pytest
 from PIL import Image
 
-from generation.backends.base import Refused, Reply
+from generation.backends.base import Question, Refused, Reply
 from generation.recipes.askings import DescriptionRecipe
 from tests.fake_openai import (
     Fault,
@@ -73,10 +76,15 @@ def test_many_at_once(server, load):
     assert model.in_flight == 64
 
 
+@pytest.mark.filterwarnings("ignore:Unclosed:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_one_event_loop_after_another(server, load):
     """As workers have them: one for each slice of work."""
     model = load()
-    assert [ask(model, "a").text, ask(model, "b").text] == ["You said: a", "You said: b"]
+    asked = (asyncio.run(model.answer(Question(prompt, 1))) for prompt in "ab")
+    assert [reply.text for reply in asked] == ["You said: a", "You said: b"]
+    assert ask(model, "c").text == "You said: c"
+    gc.collect()
 
 
 @pytest.mark.parametrize(
