@@ -89,6 +89,7 @@ class FakeOpenAI:
         self.headers: list[dict[str, str]] = []
         self.paths: Counter[str] = Counter()
         self.in_flight = self.most_in_flight = 0
+        self.company = 0  # no answer before so many were in flight at once
         self.port = 0
 
     @property
@@ -186,6 +187,8 @@ class FakeOpenAI:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
+            while self.most_in_flight < self.company:
+                await asyncio.sleep(0.01)
             if self.delay:
                 await asyncio.sleep(self.delay)
             fault = self._refused(headers) or self._fault(prompt, body)

@@ -96,8 +96,7 @@ def labels_of(config: Any, recipe: ClassificationRecipe) -> tuple[str, ...]:
 
 def check(recipe: ClassificationRecipe) -> None:
     """Raises BackendError for what no model could do."""
-    if not recipe.model.strip():
-        raise BackendError("recipe: model: give a hub id or a local folder.")
+    options.require_model(recipe)
     options.parse(recipe.options, NoOptions)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from generation.backends import options, torch_support, weights
-from generation.backends.base import Answerer, BackendError, Question, Refused
+from generation.backends.base import Answerer, Question, Refused
 from generation.backends.written_answers import (
     Prompt,
     WritingAnswerer,
@@ -76,16 +76,9 @@ class LanguageModel(WritingModel):
 
 def check(recipe: CompletionRecipe) -> None:
     """Raises BackendError for what no model could do."""
-    refuse_server(recipe)
+    options.refuse_server(recipe)
+    options.require_model(recipe)
     options.parse(recipe.options, NoOptions)
-
-
-def refuse_server(recipe: Any) -> None:
-    """Raise BackendError for a recipe of a model in this process that names a server, or no model."""
-    if recipe.server:
-        raise BackendError("recipe: server: only the backend openai asks a server; leave server empty.")
-    if not recipe.model.strip():
-        raise BackendError("recipe: model: give a hub id or a local folder.")
 
 
 def load(recipe: CompletionRecipe, *, device: str = "") -> Answerer:

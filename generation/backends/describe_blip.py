@@ -68,9 +68,9 @@ class BlipForQuestions(WritingModel):
 
 def check(recipe: DescriptionRecipe) -> None:
     """Raises BackendError for what BLIP cannot do with any weights."""
+    options.refuse_server(recipe)
     options.parse(recipe.options, NoOptions)
     for wrong, cure in (
-        (recipe.server, "server: only the backend openai asks a server; leave server empty"),
         (recipe.system, "system: BLIP knows no system message; leave system empty"),
         (not recipe.chat, "chat: BLIP answers questions and continues no text; leave chat on"),
     ):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from generation.backends import options, torch_support, weights
 from generation.backends.base import Answerer, BackendError, Question
-from generation.backends.complete_transformers import NoOptions, refuse_server
+from generation.backends.complete_transformers import NoOptions
 from generation.backends.written_answers import (
     Prompt,
     WritingAnswerer,
@@ -78,7 +78,8 @@ def rgb(question: Question) -> Any:
 
 def check(recipe: DescriptionRecipe) -> None:
     """Raises BackendError for what no model could do."""
-    refuse_server(recipe)
+    options.refuse_server(recipe)
+    options.require_model(recipe)
     options.parse(recipe.options, NoOptions)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from generation.backends import compiling, pipeline_options, pipelines, torch_support, weights
+from generation.backends import compiling, options, pipeline_options, pipelines, torch_support, weights
 from generation.backends.base import About, BackendError, GeneratedImage, ImageRequest, TextToImage
 from generation.backends.torch_support import FullBatches, padded_batches
 from generation.recipes.recipes import ImageRecipe
@@ -92,6 +92,7 @@ class Pipeline(FullBatches):
 
 def check(recipe: ImageRecipe) -> None:
     """Raises BackendError for what the model cannot do, as far as the files on this machine tell."""
+    options.refuse_server(recipe)
     pipelines.check(recipe)
 
 

@@ -256,7 +256,8 @@ def _http_settings(timeout: float) -> dict[str, Any]:
 
 
 def _limits() -> Any:
-    """As many connections as there are askings in flight; the engine limits these."""
+    """More connections than there can be askings in flight; the engine limits these. None would mean
+    aiohttp's own limit of 100."""
     import httpx2
 
-    return httpx2.Limits(max_connections=None, max_keepalive_connections=256)
+    return httpx2.Limits(max_connections=2048, max_keepalive_connections=2048)

@@ -49,3 +49,15 @@ def refuse_changed(recipe: Any, names: Mapping[str, str]) -> None:
         value = getattr(recipe, name)
         if value is not None and value != defaults[name]:
             raise BackendError(f"recipe: {name}: {cure}.")
+
+
+def refuse_server(recipe: Any) -> None:
+    """Raise BackendError for a model in this process whose recipe names a server."""
+    if recipe.server:
+        raise BackendError("recipe: server: only the backend openai asks a server; leave server empty.")
+
+
+def require_model(recipe: Any) -> None:
+    """Raise BackendError for a model in this process that has no name."""
+    if not recipe.model.strip():
+        raise BackendError("recipe: model: give a hub id or a local folder.")

@@ -1,0 +1,132 @@
+"""A server that fails, stalls, limits and lies, without waiting: the clock is the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+from email.utils import formatdate
+
+import pytest
+
+from generation.backends.base import BackendError, Question, Refused, ServerAway
+from generation.backends.openai_server import MOST_FAILURES
+from tests.fake_openai import (
+    DROP,
+    EMPTY,
+    GARBAGE,
+    HALF,
+    HTML,
+    STALL,
+    Fault,
+    error,
+    limited,
+)
+from tests.generation.backends.servers.asking import NOON, ask, raised
+
+
+@pytest.mark.parametrize(
+    ("headers", "least"),
+    [
+        ({"retry_after": "20"}, 20),
+        ({"retry_after_ms": "30500", "retry_after": "20"}, 30.5),
+        ({"retry_after": formatdate(NOON + 40, usegmt=True)}, 40),
+        ({"retry_after": "soon"}, 0.5),
+        ({}, 0.5),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_it_waits_as_long_as_it_is_told(server, load, time, status, headers, least):
+    server.faults.append(error(status, "Slow down.", **headers))
+    assert ask(load(), "Hello?").text == "You said: Hello?"
+    assert least <= time.slept[0] <= least + 1.5
+    assert server.asked["Hello?"] == 2
+
+
+def test_all_askings_wait_when_one_is_told_to(server, load, time):
+    model = load()
+
+    async def one_after_another():
+        server.faults.append(limited("100"))
+        first = asyncio.create_task(model.answer(Question("first", 1)))
+        while not time.slept:
+            await asyncio.sleep(0)
+        assert server.asked == {"first": 1}
+        time.now = 50.0  # half of it has passed
+        before = len(time.slept)
+        await model.answer(Question("second", 1))
+        await first
+        await model.close()
+        return time.slept[before:]
+
+    assert max(asyncio.run(one_after_another())) >= 50
+
+
+def test_a_server_that_limits_for_hours_is_away_at_once(server, load, time):
+    server.faults.append(limited("7200"))
+    assert "asks to wait 7200 s" in raised(ServerAway, ask(load(), "Hello?"))
+    assert time.slept == []
+
+
+@pytest.mark.parametrize("fault", [error(500, "Oops"), error(502), limited("0"), DROP, HALF, HTML, GARBAGE])
+def test_it_tries_again_and_gives_up_after_five_minutes(server, load, time, fault):
+    server.always["Hello?"] = fault
+    message = raised(ServerAway, ask(load(), "Hello?"))
+    assert "lab (127.0.0.1:" in message
+    assert 200 < time.now <= 300
+    assert 5 < server.asked["Hello?"] < 400
+
+
+@pytest.mark.parametrize("fault", [error(500, "Oops"), DROP, HALF, HTML, GARBAGE, error(408), error(529)])
+def test_a_failure_that_passes_is_not_noticed(server, load, fault):
+    server.faults += [fault, fault]
+    assert ask(load(), "Hello?").text == "You said: Hello?"
+
+
+def test_an_asking_that_always_fails_while_others_are_answered_is_to_blame(server, load, time):
+    """A server that breaks at one prompt would hold up its run for ever."""
+    server.always["bad"] = error(500, "CUDA error")
+    model = load()
+
+    async def beside_others():
+        bad = asyncio.create_task(model.answer(Question("bad", 1)))
+        while not bad.done():
+            await model.answer(Question("good", 1))
+        await model.close()
+        return bad.exception()
+
+    assert "CUDA error (after" in raised(Refused, asyncio.run(beside_others()))
+    assert MOST_FAILURES <= server.asked["bad"] <= MOST_FAILURES + 2
+
+
+def test_no_answer_in_time(server, load, time):
+    model = load(options={"timeout": 1})
+    model._connection._timeout = 0.05
+    server.faults.append(STALL)
+    assert ask(model, "Hello?").text == "You said: Hello?"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "words"),
+    [
+        (error(400, "Maximum context length is 10"), Refused, "Maximum context length"),
+        (error(400, "Too large: context length", param="max_tokens"), Refused, "context length"),
+        (error(413, "Payload too large"), Refused, "Payload too large"),
+        (error(422, "Bad"), Refused, "status 422: Bad"),
+        (error(429, "Request too large for m"), Refused, "Request too large"),
+        (EMPTY, Refused, "without any choice"),
+        (error(403, "Not yours"), BackendError, "correct MODEL_SERVER_KEY_LAB"),
+        (error(404, "The model m does not exist"), BackendError, "does not exist. Correct the model's name"),
+        (error(402, "Pay"), BackendError, "no credit"),
+        (error(429, "Quota", code="insufficient_quota"), BackendError, "no credit"),
+        (
+            error(400, "Only 1", code="unsupported_value", param="temperature"),
+            BackendError,
+            "recipe: temperature",
+        ),
+        (error(307, location="http://elsewhere/"), BackendError, "MODEL_SERVERS"),
+        (Fault("raw", body={"error": {"message": "No", "code": 400}}), Refused, "status 400: No"),
+    ],
+)
+def test_what_waiting_does_not_help(server, load, time, fault, kind, words):
+    server.faults.append(fault)
+    assert words in raised(kind, ask(load(), "Hello?"))
+    assert (server.asked["Hello?"], time.slept) == (1, [])
