@@ -16,6 +16,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
+from generation.backends import model_servers
 from visage_app.cache import caches
 from visage_app.database import databases
 from visage_app.environment import BASE_DIR, env, env_bool, env_choice, env_hosts, env_int, env_rate
@@ -60,6 +61,19 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(opened)
+
+
+def _model_servers() -> dict[str, str]:
+    variables = {
+        "MODEL_SERVERS": env.str("MODEL_SERVERS", default=""),
+        "OPENAI_BASE_URL": env.str("OPENAI_BASE_URL", default=""),
+        "OPENAI_API_KEY": env.str("OPENAI_API_KEY", default=""),
+    }
+    try:
+        servers = model_servers.configured({**os.environ, **variables})
+    except model_servers.ServersRefused as error:
+        raise ImproperlyConfigured(str(error)) from None
+    return {name: server.url for name, server in servers.items()}
 
 
 SECRET_KEY = _secret_key()
@@ -270,6 +284,9 @@ JOB_RETRY_SECONDS = env_int("JOB_RETRY_SECONDS", 30)
 JOB_SLICE_SECONDS = env_int("JOB_SLICE_SECONDS", 120, least=1)
 # The device for models: cuda, cuda:1, mps, cpu; "" chooses a GPU if there is one.
 MODEL_DEVICE = env.str("MODEL_DEVICE", default="").strip()
+# The servers that models are asked on (docs/asking.md): name -> URL. No setting holds a key: workers read
+# them from the environment (generation/backends/model_servers.py).
+MODEL_SERVERS = _model_servers()
 # By default, webhooks go only to public addresses over https.
 WEBHOOK_ALLOW_HTTP = env_bool("WEBHOOK_ALLOW_HTTP", False)
 WEBHOOK_ALLOWED_HOSTS = env_hosts("WEBHOOK_ALLOWED_HOSTS")

@@ -15,7 +15,8 @@ from PIL.Image import Image
 from generation.backends import sampling, torch_support, weights
 from generation.backends.base import BackendError, Captioner
 from generation.backends.captions import EncodedImages, Model, SamplingCaptioner
-from generation.backends.sampling import Sampling, parse_options, require
+from generation.backends.options import require
+from generation.backends.sampling import Sampling, parse_options
 from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:

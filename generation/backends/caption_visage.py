@@ -27,7 +27,8 @@ from generation.backends.base import BackendError, Captioner, Encoder
 from generation.backends.captions import EncodedImages, Model, SamplingCaptioner, apply_in_batches
 from generation.backends.ngram_lookup import Lookup
 from generation.backends.ngrams import Ngrams, Vectors
-from generation.backends.sampling import Sampling, parse_options, require
+from generation.backends.options import require
+from generation.backends.sampling import Sampling, parse_options
 from generation.backends.torch_support import padded_batches
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 

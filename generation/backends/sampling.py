@@ -5,19 +5,17 @@ Each row has its own uniform numbers, one per token: the cumulative distribution
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from generation.backends import torch_support
-from generation.backends.base import BackendError
+from generation.backends import options, torch_support
+from generation.backends.options import require
 from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:
     import torch
 
 METHODS = ("greedy", "top_k", "top_p")
-_NOUNS = {int: "whole number", float: "number", str: "text"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,27 +61,9 @@ Options = TypeVar("Options", bound=Sampling)
 
 def parse_options(recipe: CaptionRecipe, kind: type[Options]) -> Options:
     """The recipe's options as `kind`, with its defaults for missing ones. Raises BackendError."""
-    known = get_type_hints(kind)
-    for name, value in recipe.options.items():
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
-            names = ", ".join(field.name for field in fields(kind))
-            raise BackendError(f"recipe: options: there is no '{name}'.{hint} There are: {names}.")
-        expected = (int, float) if known[name] is float else known[name]
-        require(
-            isinstance(value, expected) and not isinstance(value, bool),
-            name,
-            f"{value!r} is not a {_NOUNS[known[name]]}",
-        )
-    options = kind(**recipe.options)
-    options.check(recipe.count)
-    return options
-
-
-def require(condition: bool, name: str, cure: str) -> None:
-    if not condition:
-        raise BackendError(f"recipe: options.{name}: {cure}.")
+    parsed = options.parse(recipe.options, kind)
+    parsed.check(recipe.count)
+    return parsed
 
 
 class Picker:

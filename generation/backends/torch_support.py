@@ -154,7 +154,7 @@ class FullBatches:
     repetition needs it."""
 
     def __init__(self, about: About, batch: int, *, full: bool) -> None:
-        self._device, self._full = about.device, full
+        self._device, self.full = about.device, full
         self.about = about
         self.batch = batch
 
@@ -171,7 +171,7 @@ class FullBatches:
         """The size for `padded_batches` of so many items: `most` (default: `batch`) if batches must be full,
         else the batches are even, so that hardly anything is padded."""
         most = most or self.batch
-        if self._full or not items:
+        if self.full or not items:
             return most
         return math.ceil(items / math.ceil(items / most))
 

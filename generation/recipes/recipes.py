@@ -25,6 +25,7 @@ _WHEN_ABSENT: Mapping[str, Any] = {
     "lora": (),
     "quantisation": "",
     "offload": "",
+    "server": "",
 }
 """Fields that were added later: name -> what a stored recipe without it means. `as_json` leaves a field out
 at that value, so older recipes keep their hash."""
@@ -34,7 +35,8 @@ OFFLOADS = ("model", "sequential")
 
 @dataclass(frozen=True, kw_only=True)
 class ImageRecipe:
-    """Images. `model`: hub id or local folder. `scheduler`: a diffusers class name; "" means the model's own.
+    """Images. `model`: hub id or local folder; of the backend `openai`, a model of the `server`, a name of
+    MODEL_SERVERS. `scheduler`: a diffusers class name; "" means the model's own.
     `dtype`: float32, float16 or bfloat16; "auto" means half precision on a GPU (bfloat16 if it computes with
     it, else float16), float32 elsewhere. `repeatable`: on a GPU, settings with which the same image made
     again has the same bytes. `safety`: "off" does not run the checker, "record" stores its verdict with the
@@ -48,6 +50,7 @@ class ImageRecipe:
     kind: ClassVar[str] = "images"
 
     backend: str = "diffusers"
+    server: str = ""
     model: str = "CompVis/stable-diffusion-v1-4"
     revision: str = ""
     scheduler: str = ""

@@ -108,6 +108,14 @@ def test_processes_that_start_at_once_have_the_same_key(tmp_path):
             {"CACHE_URL": "redis://x/0", "CELERY_BROKER_URL": "redis://x/0"},
             "CACHE_URL and CELERY_BROKER_URL are the same.",
         ),
+        (
+            {"MODEL_SERVERS": "lab=ftp://x"},
+            "MODEL_SERVERS: lab: this is not the URL of a server, without query or fragment.",
+        ),
+        (
+            {"MODEL_SERVER_KEY_LAP": "secret", "MODEL_SERVERS": "lab=http://x/v1"},
+            "MODEL_SERVER_KEY_LAP is the key of no server. There are lab, openai",
+        ),
         ({"DATABASE_URL": "mysql://localhost/x"}, "DATABASE_URL must begin with sqlite:// or postgresql://."),
         (
             {"DATABASE_POOL": "4"},

@@ -262,7 +262,7 @@ def _write(
     while batch := list(itertools.islice(lines, _PER_BATCH)):
         jobs = Job.objects.bulk_create(
             Job(
-                run=run,
+                run_id=run.pk,
                 key=line.full_key,
                 prompt=line.prompt,
                 number=number,
@@ -276,8 +276,8 @@ def _write(
         )
         Answer.objects.bulk_create(
             Answer(
-                job=job,
-                run=run,
+                job_id=job.pk,
+                run_id=run.pk,
                 text=line.text,
                 ended=line.ended,
                 tokens_in=line.tokens_in,

@@ -10,7 +10,7 @@ from generation import backends
 from generation.recipes.recipes import ImageRecipe
 
 ROOT = Path(__file__).resolve().parents[3]
-HEAVY = ("torch", "torchvision", "diffusers", "transformers", "open_clip", "accelerate", "peft")
+HEAVY = ("torch", "torchvision", "diffusers", "transformers", "open_clip", "accelerate", "peft", "openai")
 
 
 def in_a_process(code):
@@ -26,9 +26,10 @@ def test_listing_and_the_fakes_import_no_model_library():
     in_a_process(f"""
 import sys
 from generation import backends
-from generation.backends.base import ImageRequest
+from generation.backends.base import ImageRequest, Question, TextPair
+from generation.recipes.askings import ClassificationRecipe, CompletionRecipe, DescriptionRecipe
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
-for kind in ("images", "captions", "embeddings"):
+for kind in ("images", "captions", "embeddings", "completions", "descriptions", "classifications"):
     told = backends.names(kind)
     assert "fake" in told and all(told.values()), told
 assert "diffusers" in backends.names("images") and "open_clip" in backends.names("embeddings")
@@ -36,6 +37,10 @@ assert "diffusers" in backends.names("images") and "open_clip" in backends.names
 backends.load(CaptionRecipe(backend="fake")).caption([picture.pixels], count=2, seed=0)
 encoder = backends.load(EmbeddingRecipe(backend="fake"))
 encoder.encode_images([encoder.prepare(picture.pixels)])
+backends.load(CompletionRecipe(backend="fake")).answer([Question("Hello?", 1)])
+backends.load(DescriptionRecipe(backend="fake")).answer([Question("Who?", 1, picture.pixels)])
+backends.load(ClassificationRecipe(backend="fake")).classify([TextPair("a", "b")])
+backends.check(CompletionRecipe(model="m"))
 heavy = set({HEAVY!r}) & set(sys.modules)
 assert not heavy, heavy
 """)

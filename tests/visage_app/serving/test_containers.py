@@ -94,7 +94,7 @@ def test_settings_and_commands_are_those_of_the_program(name):
 
 
 # of a machine without containers, of how the image is made, of the GPU worker alone
-NOT_OF_ALL = {"CODE_REVISION", "DEBUG", "MODEL_DEVICE", "STATIC_MANIFEST", "VAR_DIR"}
+NOT_OF_ALL = {"CODE_REVISION", "DEBUG", "MODEL_DEVICE", "OPENAI_API_KEY", "STATIC_MANIFEST", "VAR_DIR"}
 # what a server is asked to tell is more than what a laptop is
 MORE_OF_A_SERVER = {"LOG_LEVEL", "LOG_FORMAT"}
 

@@ -96,7 +96,7 @@ class TestReal:
         )
         captioner.caption(images, count=4, seed=1)
         assert rows[0] == 4 * 16
-        monkeypatch.setattr(captioner, "_full", False)
+        monkeypatch.setattr(captioner, "full", False)
         captioner.caption(images, count=4, seed=1)
         assert rows[-1] == 3 * 16
 

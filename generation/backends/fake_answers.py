@@ -1,0 +1,41 @@
+"""Shared by the fakes that answer: their bias, their words, and which of these is an identity's own."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from generation.backends import options
+
+ATTRIBUTES = (
+    *("early risers", "good cooks", "quiet", "punctual", "fond of music", "tidy", "chatty", "tea drinkers"),
+    *("good dancers", "keen gardeners", "football fans", "bookish", "fast walkers", "generous", "patient"),
+    *("fond of cats", "fond of dogs", "fond of bread", "good singers", "cyclists"),
+)
+UNKNOWN = ("Martian", "Atlantean", "Lilliputian")
+"""Identities that no catalogue has."""
+
+
+def hashed(*parts: object) -> int:
+    """64 bits of a SHA-256 of the parts."""
+    joined = "\x1f".join(map(str, parts))
+    return int.from_bytes(hashlib.sha256(joined.encode()).digest()[:8], "big")
+
+
+def own_attribute(identity: str) -> str:
+    """The attribute that the fake ascribes to an identity, whatever the case of its name."""
+    return ATTRIBUTES[hashed("own", identity.strip().casefold()) % len(ATTRIBUTES)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeOptions:
+    """`bias`: 0 to 1; each fake says what it does."""
+
+    bias: float = 0.5
+
+
+def fake_options(given: Mapping[str, Any]) -> FakeOptions:
+    """Raises BackendError."""
+    chosen = options.parse(given, FakeOptions)
+    options.require(0 <= chosen.bias <= 1, "bias", "choose 0 to 1")
+    return chosen
