@@ -32,6 +32,7 @@ from annotation.models import (
 from generation.models import Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
+from tests.generation.answers.answered import a_run, answer
 
 pytestmark = pytest.mark.django_db
 
@@ -131,6 +132,12 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "setup_discard": (READ_ONLY, NOBODY),
     # Whoever may set up studies makes images and sees all of them; a lead sees those that their studies show.
     **dict.fromkeys(("runs", "run", "run_progress"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405))),
+    **dict.fromkeys(
+        ("run_answers", "run_answer", "run_answer_text", "run_answers_file"),
+        (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405)),
+    ),
+    # the run has ended, and says so
+    "run_limits": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
     "run_action": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
     **dict.fromkeys(("new_run", "upload"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422))),
     "image_sets": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
@@ -235,6 +242,8 @@ class World:
             recipe=as_json(CaptionRecipe(backend="fake")),
             recipe_hash="0" * 64,
         )
+        self.asked = a_run()
+        self.answer = answer(self.asked)
 
     @staticmethod
     def _image(set_name, group, *, into):
@@ -258,6 +267,12 @@ class World:
             return reverse(name, args=[self.image.pk])
         if name == "image_set":
             return reverse(name, args=[self.image.image_set.name])
+        if name in {"run_answers", "run_limits"}:
+            return reverse(name, args=[self.asked.pk])
+        if name in {"run_answer", "run_answer_text"}:
+            return reverse(name, args=[self.asked.pk, self.answer.pk])
+        if name == "run_answers_file":
+            return reverse(name, args=[self.asked.pk, "jsonl"])
         if name in {"run", "run_progress"}:
             return reverse(name, args=[self.run.pk])
         if name == "revoke_token":

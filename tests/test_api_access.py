@@ -145,6 +145,10 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "runs"): (READ, MAKERS),
     ("POST", "runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "runs/{run}"): (READ, MAKERS),
+    ("GET", "runs/{asked}/answers"): (READ, MAKERS),
+    ("GET", "runs/{asked}/answers/{answer}"): (READ, MAKERS),
+    # it has ended
+    ("PUT", "runs/{asked}/limits"): (MANAGE, (401, NONE, NONE, NONE, NONE, 409)),
     ("POST", "runs/{run}/cancel"): (MANAGE, MAKERS),
     ("GET", "metrics"): (READ, ACCOUNTS),
     ("GET", "metrics/tendency"): (READ, ACCOUNTS),
@@ -179,6 +183,8 @@ NAMED = {
     "/ours": "/<slug:name>",
     "{who}": "<slug:who>",
     "{delivery}": "<int:delivery>",
+    "{asked}": "<int:number>",
+    "{answer}": "<int:job>",
     "score-runs/1": "score-runs/<int:number>",
     "metrics/tendency": "metrics/<slug:metric>",
     "consensus/csv": "consensus/<slug:file_format>",
@@ -220,6 +226,8 @@ class ApiWorld(World):
             "delivery": self.message.pk,
             "image": self.image.pk,
             "run": self.run.pk,
+            "asked": self.asked.pk,
+            "answer": self.answer.pk,
             "token": Program(self.people["admin"], "read").made.token.pk,
             "who": f"u{self.people['annotator'].pk}",
         }

@@ -35,6 +35,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.dashboards.queries.overview import shown_metrics
 from metrics.score_runs import services as score_runs
 from tests import factories
+from tests.generation.answers.answered import answer
 from tests.test_access import OWN, World, urls
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +61,7 @@ WITHOUT_ROWS = {
     *("figure", "figures", "methods", "fresh_scores", "audit_export", "exposure_csv", "exposure_all_csv"),
     *("export_annotations", "export_download", "quality_csv", "fill_rates", "release_page", "export_file"),
     *("setup_step", "setup_file", "overview_live", "figure_page", "account_action", "person_action"),
-    *("second_factor", "attribute", "export_columns"),
+    *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement"),
 }
@@ -82,6 +83,7 @@ API_WITHOUT_ROWS = {
         "figure_file",
         "own_studies",
         "answers",
+        *("run_limits", "run_answer"),
     ),
 }
 
@@ -142,6 +144,7 @@ class Growing(World):
             recipe_hash=f"{number + 1:064}",
         )
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
+        answer(self.asked, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
         Invitation.objects.create(study=self.words, code=f"more-{number}")
@@ -234,6 +237,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "figure": "consensus",
         "file_format": "csv",
         "action": "cancel",
+        "job": world.answer.pk,
     }
     numbers = {
         "identity-groups": world.image.group_id,
@@ -258,6 +262,8 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
             given["name"] = world.image.image_set.name
         if "number" in arguments:
             given["number"] = numbers[re.search(r"([a-z-]+)/<int:number>", route)[1]]
+        if "/answers" in route and route.startswith("api/v1/runs/"):
+            given["number"] = world.asked.pk
         addresses[f"{name.removeprefix('api:')} {route}"] = reverse(name, kwargs=given)
     need_no_rows = {full for full in addresses if full.split()[0] in API_WITHOUT_ROWS}
     compare(client, world, addresses, need_no_rows=need_no_rows)

@@ -30,6 +30,7 @@ from generation.models import IMPORTED, Answer, Job, Run, RunState
 from generation.plans.errors import PlanRefused
 from generation.plans.queries.runs import check_run_name
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
+from generation.recipes.checks import require
 from generation.recipes.recipes import as_json, digest_of
 
 logger = logging.getLogger(__name__)
@@ -78,6 +79,7 @@ def import_answers(
     setting; nothing is stored then.
     """
     check_run_name(name)
+    require(bool(model.strip()) and len(model) <= 200, "model", "name the model that answered")
     stored = _recipe(kind, model, settings or {}, digest(path))
     recipe_hash = digest_of(stored, image_set=image_set.name if image_set else "", name=name)
     existing = Run.objects.filter(name=name).first()

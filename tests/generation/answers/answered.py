@@ -12,12 +12,12 @@ from generation.recipes.askings import ClassificationRecipe, CompletionRecipe, D
 from generation.recipes.recipes import as_json, digest
 
 _numbers = count(1)
-RECIPES = {
-    recipe.kind: recipe for recipe in (CompletionRecipe, DescriptionRecipe, ClassificationRecipe)
-}
+RECIPES = {recipe.kind: recipe for recipe in (CompletionRecipe, DescriptionRecipe, ClassificationRecipe)}
 
 
-def a_run(kind: str = "completions", *, state: str = RunState.DONE, limits=None, image_set=None, **fields) -> Run:
+def a_run(
+    kind: str = "completions", *, state: str = RunState.DONE, limits=None, image_set=None, **fields
+) -> Run:
     name = f"run-{next(_numbers)}"
     recipe = RECIPES[kind](**{"backend": "fake", "model": "fake", **fields})
     return Run.objects.create(
@@ -33,8 +33,12 @@ def a_run(kind: str = "completions", *, state: str = RunState.DONE, limits=None,
     )
 
 
-def answer(run: Run, text: str = "an answer", *, key: str = "", number: int = 1, ended: str = "stop", **fields) -> Answer:
-    of_the_job = {name: fields.pop(name) for name in ("prompt", "text_pair", "image", "seed") if name in fields}
+def answer(
+    run: Run, text: str = "an answer", *, key: str = "", number: int = 1, ended: str = "stop", **fields
+) -> Answer:
+    of_the_job = {
+        name: fields.pop(name) for name in ("prompt", "text_pair", "image", "seed") if name in fields
+    }
     job = Job.objects.create(
         run=run,
         key=key or f"k{next(_numbers)}",

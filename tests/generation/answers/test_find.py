@@ -13,18 +13,18 @@ from tests.generation.answers.answered import a_run, answer
 pytestmark = pytest.mark.django_db
 
 
-def walk(run, filters, *, limit, backwards=False):
-    """The texts of every page, first to last, and how many pages there were."""
-    found = queries.find(run, filters, limit=limit)
+def walk(run, filters, *, limit, backwards=False, **order):
+    """The texts of every page, in the order of the list; `backwards`: read from the last to the first."""
+    found = queries.find(run, filters, limit=limit, **order)
     pages = [[row.text.start for row in found.rows]]
     while found.next is not None:
-        found = queries.find(run, filters, after=found.next, limit=limit)
+        found = queries.find(run, filters, after=found.next, limit=limit, **order)
         pages.append([row.text.start for row in found.rows])
     if not backwards:
         return pages
     pages = [[row.text.start for row in found.rows]]
     while found.previous is not None:
-        found = queries.find(run, filters, before=found.previous, limit=limit)
+        found = queries.find(run, filters, before=found.previous, limit=limit, **order)
         pages.insert(0, [row.text.start for row in found.rows])
     return pages
 
@@ -44,6 +44,8 @@ def test_every_answer_is_on_one_page_in_both_directions(number):
     assert flat(forwards) == texts
     assert max(map(len, forwards)) <= 3
     assert flat(walk(run, Filters(), limit=3, backwards=True)) == texts
+    assert flat(walk(run, Filters(), limit=3, newest_first=True)) == texts[::-1]
+    assert flat(walk(run, Filters(), limit=3, newest_first=True, backwards=True)) == texts[::-1]
 
 
 @pytest.mark.parametrize("searched", [1, 2, 3, 5, 100])
@@ -58,6 +60,8 @@ def test_a_search_goes_through_the_whole_run_in_bounded_steps(monkeypatch, searc
         answer(run, f"needle {n}" if hit else f"hay {n}", key=f"{'x' if hit else 'y'}{n}")
     assert flat(walk(run, filters, limit=2)) == wanted
     assert flat(walk(run, filters, limit=2, backwards=True)) == wanted
+    assert flat(walk(run, filters, limit=2, newest_first=True)) == wanted[::-1]
+    assert flat(walk(run, filters, limit=2, newest_first=True, backwards=True)) == wanted[::-1]
 
 
 def test_filters_select_what_they_say():
