@@ -33,6 +33,7 @@ from annotation.models import (
 from generation.models import Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
+from tests.generation.answers.answered import a_run, answer
 from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
 
@@ -149,6 +150,12 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "catalogue_import_delete": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 302)),
     # Whoever may set up studies makes images and sees all of them; a lead sees those that their studies show.
     **dict.fromkeys(("runs", "run", "run_progress"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405))),
+    **dict.fromkeys(
+        ("run_answers", "run_answer", "run_answer_text", "run_answers_file"),
+        (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405)),
+    ),
+    # the run has ended, and says so
+    "run_limits": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
     "run_action": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
     **dict.fromkeys(("new_run", "upload"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422))),
     **dict.fromkeys(
@@ -276,6 +283,8 @@ class World:
         add_pair(self.inference, "Mexican", "lazy")
         self.asked = asked.run("(Mexican, dance)")
         self.candidate = asked.found(self.asked).candidates.get()
+        self.answered = a_run()
+        self.answer = answer(self.answered)
 
     @staticmethod
     def _image(set_name, group, *, into):
@@ -299,6 +308,12 @@ class World:
             return reverse(name, args=[self.image.pk])
         if name == "image_set":
             return reverse(name, args=[self.image.image_set.name])
+        if name in {"run_answers", "run_limits"}:
+            return reverse(name, args=[self.answered.pk])
+        if name in {"run_answer", "run_answer_text"}:
+            return reverse(name, args=[self.answered.pk, self.answer.pk])
+        if name == "run_answers_file":
+            return reverse(name, args=[self.answered.pk, "jsonl"])
         if name in {"run", "run_progress"}:
             return reverse(name, args=[self.run.pk])
         if name == "inference":

@@ -159,6 +159,10 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "runs"): (READ, MAKERS),
     ("POST", "runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "runs/{run}"): (READ, MAKERS),
+    ("GET", "runs/{answered}/answers"): (READ, MAKERS),
+    ("GET", "runs/{answered}/answers/{answer}"): (READ, MAKERS),
+    # it has ended
+    ("PUT", "runs/{answered}/limits"): (MANAGE, (401, NONE, NONE, NONE, NONE, 409)),
     ("POST", "runs/{run}/cancel"): (MANAGE, MAKERS),
     ("GET", "inference-runs"): (READ, RESEARCH),
     ("POST", "inference-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
@@ -231,6 +235,8 @@ NAMED = {
     "{who}": "<slug:who>",
     "{delivery}": "<int:delivery>",
     "{candidate}": "<int:candidate>",
+    "{answered}": "<int:number>",
+    "{answer}": "<int:job>",
     "score-runs/1": "score-runs/<int:number>",
     "metrics/tendency": "metrics/<slug:metric>",
     "consensus/csv": "consensus/<slug:file_format>",
@@ -278,6 +284,8 @@ class ApiWorld(World):
             "inference": self.inference.pk,
             "asked": self.asked.pk,
             "candidate": self.candidate.pk,
+            "answered": self.answered.pk,
+            "answer": self.answer.pk,
             "token": Program(self.people["admin"], "read").made.token.pk,
             "who": f"u{self.people['annotator'].pk}",
         }

@@ -36,6 +36,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.dashboards.queries.overview import shown_metrics
 from metrics.score_runs import services as score_runs
 from tests import factories
+from tests.generation.answers.answered import answer
 from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
 from tests.test_access import OWN, World, urls
@@ -66,6 +67,7 @@ WITHOUT_ROWS = {
     *("second_factor", "attribute", "export_columns"),
     *("source_action", "catalogue_import", "catalogue_import_progress", "catalogue_import_delete"),
     "plan_candidates",
+    *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
 }
@@ -90,6 +92,7 @@ API_WITHOUT_ROWS = {
         "own_studies",
         "answers",
         "inference_figure",
+        *("run_limits", "run_answer"),
     ),
 }
 
@@ -152,6 +155,7 @@ class Growing(World):
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
         empty_run(f"inferred {number}", "votes")
         add_pair(self.inference, f"Group {number}", "lazy")
+        answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
         Invitation.objects.create(study=self.words, code=f"more-{number}")
@@ -258,6 +262,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "figure": "consensus",
         "file_format": "csv",
         "action": "cancel",
+        "job": world.answer.pk,
     }
     numbers = {
         "identity-groups": world.image.group_id,
@@ -288,6 +293,8 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
             given["name"] = "test-source"
         if "number" in arguments:
             given["number"] = numbers[re.search(r"([a-z-]+)/<int:number>", route)[1]]
+        if "/answers" in route and route.startswith("api/v1/runs/"):
+            given["number"] = world.answered.pk
         addresses[f"{name.removeprefix('api:')} {route}"] = reverse(name, kwargs=given)
     need_no_rows = {full for full in addresses if full.split()[0] in API_WITHOUT_ROWS}
     compare(client, world, addresses, need_no_rows=need_no_rows)

@@ -42,6 +42,9 @@ class AnswersQuery(Query):
     key = serializers.CharField(
         required=False, max_length=200, help_text="How the key of the asking begins. As for `contains`."
     )
+    order = serializers.ChoiceField(
+        ["job", "-job"], default="job", help_text="The order of the list; '-' reverses it."
+    )
     limit = serializers.IntegerField(
         min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text=f"At most {MAX_LIMIT}."
     )
@@ -61,7 +64,14 @@ class Answers(Resource):
             ended=query.get("ended"), contains=query.get("contains", ""), key=query.get("key", "")
         )
         position = _position(request, query.get("cursor"))
-        found = queries.find(run, filters, limit=query["limit"], characters=LISTED, **position)
+        found = queries.find(
+            run,
+            filters,
+            limit=query["limit"],
+            newest_first=query["order"] == "-job",
+            characters=LISTED,
+            **position,
+        )
         return Response(
             {
                 "next": _link(request, "after", found.next),

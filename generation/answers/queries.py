@@ -128,37 +128,34 @@ def find(
     after: int | None = None,
     before: int | None = None,
     limit: int,
+    newest_first: bool = False,
     characters: int = SHOWN,
 ) -> Found:
-    """At most `limit` answers that match, next to a position, in the order of their jobs.
+    """At most `limit` answers that match, next to a position, in the order of their jobs or the other way.
 
     One query, or two for a search; it goes through at most SEARCHED answers, and says if more are left.
     """
-    answers = Answer.objects.filter(run=run)
     backwards = before is not None
-    if before is not None:
-        answers = answers.filter(job__lt=before)
-    elif after is not None:
-        answers = answers.filter(job__gt=after)
-    answers = answers.order_by("-job" if backwards else "job")
+    position = before if backwards else after
+    down = backwards != newest_first
+    step, beyond = (-1, "job__lt") if down else (1, "job__gt")
+    answers = Answer.objects.filter(run=run).order_by("-job" if down else "job")
+    if position is not None:
+        answers = answers.filter(**{beyond: position})
     edge = None
     if filters.searches:
         edge = next(iter(answers.values_list("job", flat=True)[SEARCHED : SEARCHED + 1]), None)
         if edge is not None:
-            answers = answers.filter(**{"job__gt" if backwards else "job__lt": edge})
+            answers = answers.filter(**{"job__gt" if down else "job__lt": edge})
     rows = _rows(filters.apply(answers)[: limit + 1], characters)
     full, rows = len(rows) > limit, rows[:limit]
     unfinished = not full and edge is not None
+    onwards = rows[-1].job if full else None if edge is None else edge - step
+    back = None if position is None else rows[0].job if rows else position + step
     if backwards:
         rows.reverse()
-        assert before is not None
-        beyond = rows[0].job if full else edge + 1 if edge is not None else None
-        return Found(rows, previous=beyond, next=rows[-1].job if rows else before - 1, unfinished=unfinished)
-    beyond = rows[-1].job if full else edge - 1 if edge is not None else None
-    back = None
-    if after is not None:
-        back = rows[0].job if rows else after + 1
-    return Found(rows, previous=back, next=beyond, unfinished=unfinished)
+        return Found(rows, previous=onwards, next=back, unfinished=unfinished)
+    return Found(rows, previous=back, next=onwards, unfinished=unfinished)
 
 
 @dataclass(frozen=True)

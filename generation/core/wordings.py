@@ -87,5 +87,21 @@ BACKENDS = (
     gettext_noop(
         "A text-to-image model on any server that speaks OpenAI's HTTP interface (`/images/generations`)."
     ),
+    gettext_noop(
+        "A classifier of texts or pairs of texts, of transformers, by hub id or folder (DeBERTa, "
+        "RoBERTa, BERT ...)."
+    ),
+    gettext_noop(
+        "A vision-language model of transformers in the worker's process, by hub id or folder "
+        "(LLaVA, SmolVLM ...)."
+    ),
+    gettext_noop(
+        "BLIP (Li et al. 2022) for questions about images: BlipForQuestionAnswering, by hub id "
+        "or local folder."
+    ),
+    gettext_noop(
+        "A language model of transformers in the worker's process, by hub id or local folder "
+        "(AutoModelForCausalLM)."
+    ),
 )
 """The first docstring lines of the backends in generation/backends."""

@@ -34,7 +34,7 @@ HAS_RESULTS = _(
 )
 NO_LIMITS = _("Run %(run)s asks no model, so it has no limits.")
 LIMITS_TOO_LATE = _(
-    "Run %(run)s is %(state)s, so its limits matter no more. Set them when you plan more for it."
+    "Run %(run)s has ended, so its limits matter no more. Set them when you plan more for it."
 )
 IMPORTED_RUN = _(
     "The answers of run %(run)s were made elsewhere, so there is no model to ask here. Import them with "

@@ -33,7 +33,7 @@ def set_limits(*, run: Run, limits: Limits, by: User | None) -> bool:
         if locked.kind not in ASKINGS:
             raise RunRefused(errors.NO_LIMITS % {"run": run.pk})
         if locked.state not in CHANGEABLE:
-            raise RunRefused(errors.LIMITS_TOO_LATE % {"run": run.pk, "state": locked.get_state_display()})
+            raise RunRefused(errors.LIMITS_TOO_LATE % {"run": run.pk})
         before, locked.limits = locked.limits, stored
         if before == stored:
             return False

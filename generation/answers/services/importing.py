@@ -30,6 +30,7 @@ from generation.models import IMPORTED, Answer, Job, Run, RunState
 from generation.plans.errors import PlanRefused
 from generation.plans.queries.runs import check_run_name
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
+from generation.recipes.checks import require
 from generation.recipes.recipes import as_json, digest_of
 
 logger = logging.getLogger(__name__)
@@ -78,6 +79,7 @@ def import_answers(
     setting; nothing is stored then.
     """
     check_run_name(name)
+    require(bool(model.strip()) and len(model) <= 200, "model", "name the model that answered")
     stored = _recipe(kind, model, settings or {}, digest(path))
     recipe_hash = digest_of(stored, image_set=image_set.name if image_set else "", name=name)
     existing = Run.objects.filter(name=name).first()
@@ -262,7 +264,7 @@ def _write(
     while batch := list(itertools.islice(lines, _PER_BATCH)):
         jobs = Job.objects.bulk_create(
             Job(
-                run=run,
+                run_id=run.pk,
                 key=line.full_key,
                 prompt=line.prompt,
                 number=number,
@@ -276,8 +278,8 @@ def _write(
         )
         Answer.objects.bulk_create(
             Answer(
-                job=job,
-                run=run,
+                job_id=job.pk,
+                run_id=run.pk,
                 text=line.text,
                 ended=line.ended,
                 tokens_in=line.tokens_in,

@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotation.core.leases import JobState
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
 from annotation.models import Study
+from generation import demo as generation_demo
 from generation.recipes.prompts import image_prompts
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS
@@ -38,7 +39,9 @@ class Command(BaseCommand):
             self.stdout.write("Demonstration loaded: " + ", ".join(changes) + ".")
         else:
             self.stdout.write("The demonstration is already loaded: nothing to do.")
-        self.stdout.write("Its images are drawn and the answers of study 'demo' are simulated.")
+        self.stdout.write(
+            "Its images are drawn, and the answers of study 'demo' and of its models are simulated."
+        )
         print_logins(self)
 
     def _load(self, loaded_scenario: scenario.Scenario) -> list[str]:
@@ -51,12 +54,16 @@ class Command(BaseCommand):
         lead, now = User.objects.get(username="lead"), timezone.now()
         finished = studies.make_finished(scenario=loaded_scenario, plans=plans, truth=drawn, by=lead, now=now)
         rating = studies.make_open(scenario=loaded_scenario, by=lead, now=now)
+        answers = generation_demo.answer_all(
+            image_set=pictures.IMAGE_SET, source=loaded_scenario.source["name"], by=lead
+        )
         runs = self._score()
         counts = {
             "logins": len(users),
             "associations": associations,
             "drawn images": images,
             "studies": finished + rating,
+            "simulated answers of models": answers,
             "score runs": runs,
         }
         return [f"{number} {noun}" for noun, number in counts.items() if number]

@@ -1,0 +1,106 @@
+"""Pages of answers: each answer once, in both directions, whatever is searched for and however far."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from generation.answers import queries
+from generation.answers.queries import Filters
+from tests.generation.answers.answered import a_run, answer
+
+pytestmark = pytest.mark.django_db
+
+
+def walk(run, filters, *, limit, backwards=False, **order):
+    """The texts of every page, in the order of the list; `backwards`: read from the last to the first."""
+    found = queries.find(run, filters, limit=limit, **order)
+    pages = [[row.text.start for row in found.rows]]
+    while found.next is not None:
+        found = queries.find(run, filters, after=found.next, limit=limit, **order)
+        pages.append([row.text.start for row in found.rows])
+    if not backwards:
+        return pages
+    pages = [[row.text.start for row in found.rows]]
+    while found.previous is not None:
+        found = queries.find(run, filters, before=found.previous, limit=limit, **order)
+        pages.insert(0, [row.text.start for row in found.rows])
+    return pages
+
+
+def flat(pages):
+    return [text for page in pages for text in page]
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 4, 6, 7])
+def test_every_answer_is_on_one_page_in_both_directions(number):
+    run, other = a_run(), a_run()
+    for n in range(number):
+        answer(run, f"{n}")
+        answer(other, "of another run")
+    texts = [f"{n}" for n in range(number)]
+    forwards = walk(run, Filters(), limit=3)
+    assert flat(forwards) == texts
+    assert max(map(len, forwards)) <= 3
+    assert flat(walk(run, Filters(), limit=3, backwards=True)) == texts
+    assert flat(walk(run, Filters(), limit=3, newest_first=True)) == texts[::-1]
+    assert flat(walk(run, Filters(), limit=3, newest_first=True, backwards=True)) == texts[::-1]
+
+
+@pytest.mark.parametrize("searched", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("filters", [Filters(contains="NEEDLE"), Filters(key="x"), Filters("stop", "needle")])
+def test_a_search_goes_through_the_whole_run_in_bounded_steps(monkeypatch, searched, filters):
+    monkeypatch.setattr(queries, "SEARCHED", searched)
+    run = a_run()
+    wanted = []
+    for n in range(13):
+        hit = n in (0, 5, 6, 12)
+        wanted += [f"needle {n}"] * hit
+        answer(run, f"needle {n}" if hit else f"hay {n}", key=f"{'x' if hit else 'y'}{n}")
+    assert flat(walk(run, filters, limit=2)) == wanted
+    assert flat(walk(run, filters, limit=2, backwards=True)) == wanted
+    assert flat(walk(run, filters, limit=2, newest_first=True)) == wanted[::-1]
+    assert flat(walk(run, filters, limit=2, newest_first=True, backwards=True)) == wanted[::-1]
+
+
+def test_filters_select_what_they_say():
+    run = a_run()
+    answer(run, "100% sure", key="a1")
+    answer(run, "1000 sure", key="a2", ended="length")
+    answer(run, "refused", key="b1", ended="filter")
+    answer(run, "", key="b%", ended="")
+
+    def texts(**filters):
+        return [row.text.start for row in queries.find(run, Filters(**filters), limit=9).rows]
+
+    assert texts(contains="0%") == ["100% sure"]
+    assert texts(ended="") == [""]
+    assert texts(ended="length") == ["1000 sure"]
+    assert texts(key="b") == ["refused", ""]
+    assert texts(key="b%") == [""]
+    assert texts(key="a", ended="filter") == []
+    assert queries.endings(run) == [("", 1), ("filter", 1), ("length", 1), ("stop", 1)]
+
+
+def test_a_long_answer_is_cut_in_the_database():
+    run = a_run()
+    answer(run, "x" * 1_000_000, prompt="p" * 5000)
+    with CaptureQueriesContext(connection) as asked:
+        row = queries.find(run, Filters(), limit=5).rows[0]
+    assert len(asked) == 1
+    assert (len(row.text.start), row.text.length, row.text.is_cut) == (queries.SHOWN, 1_000_000, True)
+    assert (len(row.prompt.start), row.prompt.length) == (queries.SHOWN, 5000)
+
+
+def test_batches_give_every_answer_once(monkeypatch):
+    monkeypatch.setattr(queries, "_PER_BATCH", 2)
+    run = a_run()
+    for n in range(5):
+        answer(run, f"{n}", ended="stop" if n % 2 else "length")
+    assert [[one.text for one in batch] for batch in queries.batches(run, Filters())] == [
+        ["0", "1"],
+        ["2", "3"],
+        ["4"],
+    ]
+    assert [one.text for batch in queries.batches(run, Filters(ended="stop")) for one in batch] == ["1", "3"]
