@@ -161,6 +161,9 @@ def test_a_plan_that_is_refused_says_why(client, maker, source, change, said):
 
 
 def test_the_form_knows_the_source_of_a_link(client, maker, source):
+    listed = reverse("inference_runs")
+    assert f'href="{listed}?source=votes"' in client.get(reverse("source", args=["votes"])).content.decode()
+    assert f'href="{NEW}?source=votes"' in client.get(listed, {"source": "votes"}).content.decode()
     assert '<option value="votes" selected>' in client.get(NEW, {"source": "votes"}).content.decode()
 
 
