@@ -6,7 +6,7 @@ from generation.backends import model_servers
 from generation.backends.base import BackendError
 from generation.backends.model_servers import ServersRefused, configured
 
-SECRET = "sk-secret-0123456789"
+SECRET = "sk-secret-0123456789"  # pragma: allowlist secret
 
 
 def test_openai_is_there_without_any_setting():
@@ -19,7 +19,7 @@ def test_names_addresses_and_keys():
         {
             "MODEL_SERVERS": " local=http://127.0.0.1:8000/v1/ , the-lab=https://models.lab.example/v1,",
             "MODEL_SERVER_KEY_THE_LAB": f" {SECRET}\n",
-            "OPENAI_API_KEY": "sk-of-openai",
+            "OPENAI_API_KEY": "sk-of-openai",  # pragma: allowlist secret
             "OPENAI_BASE_URL": "https://eu.api.openai.com/v1",
         }
     )
@@ -34,7 +34,7 @@ def test_names_addresses_and_keys():
 
 def test_a_server_named_openai_has_the_first_word():
     told = {"MODEL_SERVERS": "openai=https://x.example/v1", "OPENAI_BASE_URL": "https://y.example"}
-    keys = {"MODEL_SERVER_KEY_OPENAI": "sk-first", "OPENAI_API_KEY": "sk-second"}
+    keys = {"MODEL_SERVER_KEY_OPENAI": "sk-first", "OPENAI_API_KEY": "sk-second"}  # pragma: allowlist secret
     [server] = configured({**told, **keys}).values()
     assert (server.url, server.key) == ("https://x.example/v1", "sk-first")
 
