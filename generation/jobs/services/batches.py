@@ -10,7 +10,14 @@ from typing import Any
 
 from annotation.core import storage_trouble
 from annotation.core.leases import Claim
-from generation.backends.base import BackendError, DeviceFailed, LocalModel, OutOfMemory, is_device_error
+from generation.backends.base import (
+    BackendError,
+    DeviceFailed,
+    LocalModel,
+    OutOfMemory,
+    Refused,
+    is_device_error,
+)
 from generation.jobs.services import loaded_model
 from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
 from generation.models import Job
@@ -152,4 +159,4 @@ def _split(inputs: _Inputs, size: int) -> list[_Inputs]:
 
 def _reason(error: BaseException) -> str:
     """The error as the run's page shows it."""
-    return str(error) if isinstance(error, JobRefused) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, JobRefused | Refused) else f"{type(error).__name__}: {error}"
