@@ -125,7 +125,7 @@ class CandidatesForm(forms.Form):
             except UnicodeDecodeError:
                 self.add_error("file", gettext("The file is not UTF-8. Save it as “CSV UTF-8”."))
             else:
-                self.data = {**self.data.dict(), "pairs": data["pairs"]}
+                self.data = {**{name: self.data.get(name) for name in self.data}, "pairs": data["pairs"]}
         if not self.errors and bool(data.get("pairs", "").strip()) == bool(data.get("source")):
             self.add_error("pairs", gettext("Give either seed pairs or a source of the catalogue."))
         return data
