@@ -14,6 +14,7 @@ from generation.plans import services as plans
 from generation.plans.askings import Asking
 from generation.recipes.askings import ClassificationRecipe, CompletionRecipe, DescriptionRecipe
 from generation.recipes.limits import Limits
+from generation.recipes.prompts import with_article
 from generation.recipes.recipes import FAKE, AskingRecipe
 from generation.runs import services as runs
 
@@ -65,13 +66,18 @@ def _pairs(source: str) -> list[Asking]:
     return [
         Asking(
             key=f"{each.group.name}: {each.attribute.text}",
-            prompt=f"A {each.attribute.text} person bought a house.",
-            text_pair=f"A {each.group.demonym} person bought a house.",
+            prompt=_sentence(each.attribute.text),
+            text_pair=_sentence(each.group.demonym),
             group_id=each.group_id,
             attribute_id=each.attribute_id,
         )
         for each in associations.order_by("group__name", "attribute__text")[:_PAIRS]
     ]
+
+
+def _sentence(who: str) -> str:
+    sentence = f"{with_article(who)} person bought a house."
+    return sentence[0].upper() + sentence[1:]
 
 
 def _run(

@@ -16,6 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.db.models import Count
 from django.test import RequestFactory, override_settings
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.core import scales, strata
@@ -43,6 +44,7 @@ from annotation.models import (
     Task,
     Unit,
 )
+from generation.models import Run
 from generation.recipes.prompts import image_prompts
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
@@ -364,3 +366,14 @@ def test_a_lost_picture_is_drawn_again():
     default_storage.delete(name)
     assert pictures.store(drawn=drawn, prompts_of=image_prompts) == 0
     assert default_storage.exists(name)
+
+
+def test_models_are_asked_in_a_small_run_of_each_kind_and_the_pages_say_that_it_is_simulated(loaded, client):
+    runs = {run.kind: run for run in Run.objects.all()}
+    answers = {kind: run.answers.count() for kind, run in runs.items()}
+    assert answers == {"completions": 36, "descriptions": 12, "classifications": 24}
+    assert {run.state for run in runs.values()} == {"done"}
+    client.force_login(User.objects.get(username="admin"))
+    for run in runs.values():
+        for name in ("run", "run_answers"):
+            assert "simulated, no model’s output" in client.get(reverse(name, args=[run.pk])).text
