@@ -65,7 +65,8 @@ WITHOUT_ROWS = {
     *("export_annotations", "export_download", "quality_csv", "fill_rates", "release_page", "export_file"),
     *("setup_step", "setup_file", "overview_live", "figure_page", "account_action", "person_action"),
     *("second_factor", "attribute", "export_columns"),
-    *("source_action", "catalogue_import", "catalogue_import_progress", "catalogue_import_delete"),
+    *("new_source", "source_action", "catalogue_import"),
+    *("catalogue_import_progress", "catalogue_import_delete"),
     "plan_candidates",
     *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with

@@ -78,6 +78,8 @@ def save_votes(*, study: Study, name: str = "", by: User | None) -> Source:
             name=name,
             defaults={
                 "title": _("Votes of “%(study)s”") % {"study": study.title[:160]},
+                "origin": _("Study %(study)s") % {"study": study.name},
+                "owner": by,
                 "citation": f"Votes of the study '{study.name}'.{note}",
             },
         )
@@ -97,6 +99,14 @@ def save_votes(*, study: Study, name: str = "", by: User | None) -> Source:
     return source
 
 
+def _votes(pool: str, counts: list[int]) -> dict[str, int | None]:
+    """The columns of a pool; null if it was not asked or did not answer."""
+    kinds = ("stereotypical", "nonstereotypical", "unsure")
+    return {
+        f"{pool}_{kind}": number if any(counts) else None for kind, number in zip(kinds, counts, strict=True)
+    }
+
+
 def _association(
     group: int,
     attribute: int,
@@ -108,12 +118,8 @@ def _association(
     return Association(
         group_id=group,
         attribute_id=attribute,
-        in_stereotypical=inside[0],
-        in_nonstereotypical=inside[1],
-        in_unsure=inside[2],
-        out_stereotypical=outside[0],
-        out_nonstereotypical=outside[1],
-        out_unsure=outside[2],
+        **_votes("in", inside),
+        **_votes("out", outside),
         offensiveness=rated,
         offensiveness_mean=sum(rated) / len(rated) if rated else None,
     )

@@ -18,7 +18,6 @@ from metrics.models import CandidateList
 
 logger = logging.getLogger(__name__)
 _AT_ONCE = 2000
-NO_VOTES = {"in_stereotypical": 0, "in_nonstereotypical": 0, "in_unsure": 0}
 
 
 @transaction.atomic
@@ -48,10 +47,13 @@ def open_study(*, found: CandidateList, name: str, by: User) -> Study:
         )
     run = found.run
     title = _("Candidates of run %(run)s (%(model)s)") % {"run": run.title, "model": run.model or run.backend}
-    source = Source.objects.create(name=name, title=title[:200], citation=_citation(found))
+    origin = _("Answers of run %(run)s") % {"run": run.title}
+    source = Source.objects.create(
+        name=name, title=title[:200], citation=_citation(found), origin=origin, owner=by
+    )
     texts, _created = ensure_attributes(texts=[text for *_group, text in rows])
     made = [
-        Association(source=source, group_id=group, attribute_id=texts[text], **NO_VOTES)
+        Association(source=source, group_id=group, attribute_id=texts[text])
         for group, _name, _region, text in rows
     ]
     Association.objects.bulk_create(made, batch_size=_AT_ONCE)
