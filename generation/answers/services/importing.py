@@ -258,7 +258,7 @@ def _write(
     progress: Progress,
 ) -> None:
     """Store the lines of a file that was checked."""
-    lines = zip(_checked_lines(run, path), numbers.tolist(), strict=False)
+    lines = zip(_checked_lines(run, path), map(int, numbers), strict=False)
     done = 0
     now = timezone.now()
     while batch := list(itertools.islice(lines, _PER_BATCH)):
