@@ -236,5 +236,5 @@ def test_the_api_lists_answers_by_cursor_and_reads_one_whole(maker):
     assert len(whole["asking"]["text"]) == 30_000
     assert whole["recipe"] == run.recipe
     is_problem(program.get(f"runs/{run.pk}/answers?cursor=nonsense"), 422)
-    is_problem(program.get(f"runs/{run.pk}/answers?contain=x"), 422)
+    is_problem(program.get(f"runs/{run.pk}/answers?contain=x"), 400)
     is_problem(program.get(f"runs/{a_run().pk}/answers/{job}"), 404)
