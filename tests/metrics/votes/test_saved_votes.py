@@ -42,7 +42,7 @@ def test_a_source_has_the_votes_of_both_pools_as_counted(study):
     assert (source.name, source.title) == ("asked-votes", "Votes of “Asked”")
     assert rows("asked-votes") == {
         ("Mexican", "lazy"): ((2, 1, 0), (1, 0, 1), [], None),
-        ("Chilean", "poet"): ((0, 1, 0), (0, 0, 0), [], None),
+        ("Chilean", "poet"): ((0, 1, 0), (None, None, None), [], None),
     }
     assert AuditEvent.objects.get().details == {"source": "asked-votes", "pairs": 2}
 
