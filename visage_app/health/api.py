@@ -27,7 +27,9 @@ class FailedJobSerializer(serializers.Serializer[Any]):
 class QueueSerializer(serializers.Serializer[Any]):
     """One queue of jobs."""
 
-    kind = serializers.ChoiceField(choices=["generation", "scores", "exports", "imports", "deliveries"])
+    kind = serializers.ChoiceField(
+        choices=["generation", "scores", "candidates", "exports", "imports", "deliveries"]
+    )
     waiting = serializers.IntegerField()
     claimed = serializers.IntegerField(help_text="A worker is processing it.")
     failed = serializers.IntegerField()

@@ -17,6 +17,7 @@ from visage_app.health import queries, readiness
 KINDS = {
     "generation": gettext_lazy("Generation"),
     "scores": gettext_lazy("Scores"),
+    "candidates": gettext_lazy("Candidates"),
     "exports": gettext_lazy("Exports"),
     "imports": gettext_lazy("Imports"),
     "deliveries": gettext_lazy("Webhook messages"),

@@ -19,7 +19,8 @@ from annotation.models import Delivery, ExportJob
 from annotation.webhooks.services import deliveries
 from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
-from metrics.models import ScoreRun
+from metrics.candidates.services import lists as candidate_lists
+from metrics.models import CandidateList, ScoreRun
 from metrics.score_runs import services as score_runs
 
 CAP = 10_000
@@ -49,6 +50,7 @@ def ages(now: datetime) -> dict[str, float]:
     since = {
         "scores": _oldest(score_runs.waiting(now), F("created_at")),
         "exports": _oldest(export_jobs.claimable(now), F("created_at")),
+        "candidates": _oldest(candidate_lists.waiting(now), due),
         "imports": _oldest(import_jobs.claimable(now), due),
         "deliveries": _oldest(deliveries.due(now), due),
         "generation": _runs_untouched_since(now),
@@ -68,6 +70,7 @@ def loads(now: datetime) -> dict[str, QueueLoad]:
     sources: dict[str, tuple[QuerySet[Any], QuerySet[Any]]] = {
         "scores": (ScoreRun.objects.all(), score_runs.waiting(now)),
         "exports": (ExportJob.objects.all(), export_jobs.claimable(now)),
+        "candidates": (CandidateList.objects.all(), candidate_lists.waiting(now)),
         "imports": (import_jobs.without_refused(), import_jobs.claimable(now)),
         "deliveries": (Delivery.objects.all(), deliveries.due(now)),
         "generation": (Job.objects.all(), claims.claimable_jobs(now)),
