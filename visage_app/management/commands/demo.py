@@ -11,15 +11,24 @@ from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
-from annotation.models import Study
+from annotation.models import Source, Study
 from generation import demo as generation_demo
+from generation.models import Run
+from generation.recipes.askings import ClassificationRecipe
 from generation.recipes.prompts import image_prompts
+from generation.recipes.recipes import FAKE
+from metrics.candidates.services import lists as candidate_lists
+from metrics.inference.drawing import RANDOM
+from metrics.inference.sentences import OBJECTS, VERBS
+from metrics.inference.services.planning import Choice, plan_inference
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS
 
 # Key of the advisory lock; no other part of the program uses it.
 _LOCK = 7_305_011
 METRICS = ("tendency", "likelihood", "offensiveness")
+_WORDS = 3
+"""How many verbs and objects the fake inference model is asked with."""
 
 
 class Command(BaseCommand):
@@ -54,9 +63,10 @@ class Command(BaseCommand):
         lead, now = User.objects.get(username="lead"), timezone.now()
         finished = studies.make_finished(scenario=loaded_scenario, plans=plans, truth=drawn, by=lead, now=now)
         rating = studies.make_open(scenario=loaded_scenario, by=lead, now=now)
-        answers = generation_demo.answer_all(
-            image_set=pictures.IMAGE_SET, source=loaded_scenario.source["name"], by=lead
-        )
+        source = loaded_scenario.source["name"]
+        answers = generation_demo.answer_all(image_set=pictures.IMAGE_SET, source=source, by=lead)
+        answers += self._infer(source, by=lead)
+        self._find_candidates()
         runs = self._score()
         counts = {
             "logins": len(users),
@@ -67,6 +77,23 @@ class Command(BaseCommand):
             "score runs": runs,
         }
         return [f"{number} {noun}" for noun, number in counts.items() if number]
+
+    def _infer(self, source: str, *, by: User) -> int:
+        """Ask the fake inference model about the source; return the number of new answers."""
+        choice = Choice(
+            source=Source.objects.get(name=source),
+            baseline=RANDOM,
+            verbs=VERBS[:_WORDS],
+            objects=OBJECTS[:_WORDS],
+        )
+        recipe = ClassificationRecipe(backend=FAKE, model=FAKE)
+        plan = plan_inference(recipe=recipe, choice=choice, name="demo-inference")
+        return generation_demo.answer(plan=plan, by=by)
+
+    def _find_candidates(self) -> None:
+        """Find the candidates in the answers of the fake language model."""
+        found = candidate_lists.request(run=Run.objects.get(name=generation_demo.COMPLETIONS))
+        candidate_lists.compute(list_id=found.pk)
 
     def _score(self) -> int:
         """Compute the scores that the dashboards show first; return the number of new runs."""
