@@ -371,9 +371,11 @@ def test_a_lost_picture_is_drawn_again():
 def test_models_are_asked_in_a_small_run_of_each_kind_and_the_pages_say_that_it_is_simulated(loaded, client):
     runs = {run.kind: run for run in Run.objects.all()}
     answers = {kind: run.answers.count() for kind, run in runs.items()}
-    assert answers == {"completions": 36, "descriptions": 12, "classifications": 24}
+    assert answers == {"completions": 36, "descriptions": 12, "classifications": 216}
     assert {run.state for run in runs.values()} == {"done"}
     client.force_login(User.objects.get(username="admin"))
     for run in runs.values():
         for name in ("run", "run_answers"):
             assert "simulated, no model’s output" in client.get(reverse(name, args=[run.pk])).text
+    assert "Create the draft study" in client.get(reverse("candidates", args=[runs["completions"].pk])).text
+    assert "What is entailed most" in client.get(reverse("inference", args=[runs["classifications"].pk])).text
