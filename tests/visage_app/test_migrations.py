@@ -21,6 +21,8 @@ KNOWN = {
     "0002_workers": "before the first server",
     "0002_parameters_and_parts": "before the first server",
     "0004_workers_and_batches": "a column of runs goes: their workers and pages wait for the new version",
+    "0005_askings": "unique indexes of jobs are built again: workers wait for seconds",
+    "0013_catalogue_sources": "its index is of a new, empty table",
     "0004_score_run_claims": "a longer varchar changes no row, and the other columns may be empty",
 }
 
