@@ -88,7 +88,7 @@ class PairsBody(Body):
     axis = serializers.ChoiceField(
         choices=Axis.choices, default=Axis.NATIONALITY.value, help_text="The axis of the identities."
     )
-    pairs = PairBody(many=True, allow_empty=False)
+    pairs = serializers.ListField(child=PairBody(), min_length=1)
     create_groups = serializers.BooleanField(
         default=False, help_text="true: create unknown identities; false: refuse them."
     )

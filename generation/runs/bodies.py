@@ -94,7 +94,9 @@ class CaptionsRunBody(RunBody):
     seed = _number(0, LARGEST_SEED, "Default: 0.")
     revision = _text(80)
     options = serializers.DictField(
-        child=serializers.JSONField(), required=False, help_text="Options of the backend."
+        child=serializers.JSONField(allow_null=True),
+        required=False,
+        help_text="Options of the backend.",
     )
 
 
@@ -121,7 +123,9 @@ class AskingRunBody(RunBody):
     name = _text(80, "Default: made of the kind and the model.")
     revision = _text(80)
     options = serializers.DictField(
-        child=serializers.JSONField(), required=False, help_text="Options of the backend."
+        child=serializers.JSONField(allow_null=True),
+        required=False,
+        help_text="Options of the backend.",
     )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -78,7 +77,7 @@ class CandidateRuns(Resource):
 
 
 def _plan(body: dict[str, Any]) -> Plan:
-    """The plan of a request's body, by the page's form. Raises Refused or ValidationError."""
+    """The plan of a request's body, by the page's form. Raises Refused."""
     data = dict(body)
     if pairs := data.pop("pairs", None):
         data["pairs"] = pairs_text((pair["identity"], pair["attribute"]) for pair in pairs)
@@ -86,9 +85,12 @@ def _plan(body: dict[str, Any]) -> Plan:
     form = CandidatesForm({**defaults, **{name: value for name, value in data.items() if value is not None}})
     plan = form.plan() if form.is_valid() else None
     if plan is None:
-        if form.non_field_errors():
-            raise Refused(" ".join(map(str, form.non_field_errors())))
-        raise serializers.ValidationError(dict(form.errors))
+        raise Refused(
+            {
+                "non_field_errors" if name == "__all__" else name: [str(each) for each in errors]
+                for name, errors in form.errors.items()
+            }
+        )
     return plan
 
 

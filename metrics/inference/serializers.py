@@ -65,7 +65,9 @@ class InferenceRunBody(Body):
     revision = serializers.CharField(required=False, allow_blank=True, max_length=80)
     labels = _words("Names of the model's labels, in its order, if its configuration has none.")
     options = serializers.DictField(
-        child=serializers.JSONField(), required=False, help_text="Options of the backend."
+        child=serializers.JSONField(allow_null=True),
+        required=False,
+        help_text="Options of the backend.",
     )
     name = serializers.SlugField(
         required=False, max_length=80, help_text="Of the run. Default: from source and model."

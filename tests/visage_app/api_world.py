@@ -12,6 +12,8 @@ from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.image_sets import world as pictures
 from tests.metrics import cast
+from tests.metrics.candidates import asked as asked_models
+from tests.metrics.inference.answered import add_pair, empty_run
 
 _SCOPES = ("read", "manage", "annotate")
 
@@ -50,6 +52,9 @@ class World:
         export = ExportJob.objects.create(study=study, by=admin, format="csv")
         association = factories.association()
         imported = CatalogueImport.objects.create(kind="seegull", by=admin)
+        given = asked_models.run("(Mexican, dance)")
+        inferred = empty_run("inferred", "votes")
+        add_pair(inferred, "Mexican", "lazy")
         self.known: dict[str, str | int] = {
             "webhooks": webhook.pk,
             "deliveries": delivery.pk,
@@ -71,6 +76,10 @@ class World:
             "accounts": f"u{annotator.pk}",
             "leads": study.name,
             "tokens": admin.api_tokens.get().pk,
+            "candidate-runs": given.pk,
+            "candidates": asked_models.found(given).candidates.get().pk,
+            "answers": given.answers.get().pk,
+            "inference-runs": inferred.pk,
         }
 
     @staticmethod

@@ -7,6 +7,7 @@ NAMES = {
     "annotation.tasks.make_export",
     "generation.tasks.work_slice",
     "metrics.tasks.compute_score_run",
+    "metrics.tasks.find_candidates",
 }
 
 

@@ -31,7 +31,7 @@ def overview(request: HttpRequest, name: str) -> HttpResponse:
             "fresh": freshness.check(study, requests) if check else None,
             "freshness_query": freshness.query_string(requests),
             "may_export": policies.may_export(request.user, study),
-            "may_save_votes": policies.may_create_studies(request.user) and may_save(study),
+            "may_save_votes": may_save(study) and policies.may_create_studies(request.user),
             "votes_name": default_name(study),
         },
     )

@@ -12,6 +12,7 @@ from PIL import Image
 from generation import backends
 from generation.backends.base import BackendError, OutOfMemory, Question, Refused, RemoteAnswerer
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
+from tests import coroutines
 from tests.fake_openai import FakeOpenAI, prompt_of
 from tests.generation.backends import tiny_askings
 
@@ -99,7 +100,7 @@ def ask(model, questions):
         finally:
             await remote.close()
 
-    return asyncio.run(all_at_once(model))
+    return coroutines.run(all_at_once(model))
 
 
 def questions(count=3, seed=1):

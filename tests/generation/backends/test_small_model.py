@@ -6,7 +6,6 @@ Neither is a dependency: `pip install xllamacpp` (llama.cpp's server in a wheel)
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import os
 import subprocess
@@ -18,6 +17,7 @@ import pytest
 from generation import backends
 from generation.backends.base import Question
 from generation.recipes.askings import CompletionRecipe
+from tests import coroutines
 
 SERVE = """
 import sys, threading
@@ -71,7 +71,7 @@ def test_a_real_model_on_a_real_server(monkeypatch):
                 for model in (likeliest, drawn, continuing):
                     await model.close()
 
-        first, second, *by_seed, continuation = asyncio.run(asked())
+        first, second, *by_seed, continuation = coroutines.run(asked())
         assert first.text == second.text != ""
         assert by_seed[0].text == by_seed[1].text != by_seed[2].text
         assert not {",", "."} & set(continuation.text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from generation.backends.base import Question
 from generation.backends.openai_server import Clock
+from tests import coroutines
 
 KEY = "sk-proj-very-secret-0123456789"
 NOON = 1_790_000_000.0
@@ -39,7 +40,7 @@ def ask(model, *prompts, image=None):
         finally:
             await model.close()
 
-    replies = asyncio.run(all_at_once())
+    replies = coroutines.run(all_at_once())
     return replies if len(prompts) != 1 else replies[0]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from generation.backends.base import BackendError, Question, Refused, ServerAway
 from generation.backends.openai_server import MOST_FAILURES
+from tests import coroutines
 from tests.fake_openai import (
     DROP,
     EMPTY,
@@ -57,7 +58,7 @@ def test_all_askings_wait_when_one_is_told_to(server, load, time):
         await model.close()
         return time.slept[before:]
 
-    assert max(asyncio.run(one_after_another())) >= 50
+    assert max(coroutines.run(one_after_another())) >= 50
 
 
 def test_a_server_that_limits_for_hours_is_away_at_once(server, load, time):
@@ -93,7 +94,7 @@ def test_an_asking_that_always_fails_while_others_are_answered_is_to_blame(serve
         await model.close()
         return bad.exception()
 
-    assert "CUDA error (after" in raised(Refused, asyncio.run(beside_others()))
+    assert "CUDA error (after" in raised(Refused, coroutines.run(beside_others()))
     assert MOST_FAILURES <= server.asked["bad"] <= MOST_FAILURES + 2
 
 

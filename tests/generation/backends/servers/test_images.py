@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from generation.backends.base import BackendError, ImageRequest, Refused
 from generation.recipes.recipes import ImageRecipe
+from tests import coroutines
 from tests.fake_openai import (
     Fault,
     error,
@@ -27,7 +26,7 @@ class TestImages:
                 finally:
                     await model.close()
 
-            return asyncio.run(one())
+            return coroutines.run(one())
 
         return made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 
 import pytest
@@ -10,6 +9,7 @@ from PIL import Image
 
 from generation.backends.base import Question, Refused, Reply
 from generation.recipes.askings import DescriptionRecipe
+from tests import coroutines
 from tests.fake_openai import (
     Fault,
     choice,
@@ -81,7 +81,7 @@ def test_many_at_once(server, load):
 def test_one_event_loop_after_another(server, load):
     """As workers have them: one for each slice of work."""
     model = load()
-    asked = (asyncio.run(model.answer(Question(prompt, 1))) for prompt in "ab")
+    asked = (coroutines.run(model.answer(Question(prompt, 1))) for prompt in "ab")
     assert [reply.text for reply in asked] == ["You said: a", "You said: b"]
     assert ask(model, "c").text == "You said: c"
     gc.collect()
