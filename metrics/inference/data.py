@@ -18,6 +18,7 @@ from metrics.inference.labels import LabelNames, recognise
 PURPOSE = "inference"
 """`design["purpose"]` of a run that asks an inference model."""
 _CACHE_SECONDS = 24 * 3600
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -130,4 +131,5 @@ def _count(run: Run, labels: LabelNames) -> list[tuple[Any, ...]]:
             sum=Sum("p", default=0.0),
         )
     )
-    return sorted(rows)
+    # The last bits of a sum depend on the order in which the database adds.
+    return sorted((*row[:-2], round(row[-2], _DIGITS), round(row[-1], _DIGITS)) for row in rows)
