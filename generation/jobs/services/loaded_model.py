@@ -1,6 +1,7 @@
 """The one model that a process keeps loaded, and the thread that runs it or the loop that asks it."""
 
 import asyncio
+import atexit
 import gc
 import threading
 import time
@@ -90,10 +91,7 @@ def load(recipe: Recipe) -> Loaded[Model]:
         return _loaded[0]
     # Two models do not fit on most GPUs, so the previous one is freed first.
     if _loaded:
-        previous = _loaded.pop().model
-        if is_remote(previous):
-            run_coroutine(previous.close()).result()
-        del previous
+        _close(_loaded.pop().model)
         gc.collect()
     try:
         model = backends.load(recipe, device=settings.MODEL_DEVICE)
@@ -112,6 +110,18 @@ def load(recipe: Recipe) -> Loaded[Model]:
         ) from error
     _loaded.append(Loaded(recipe, model, getattr(model, "batch", 0)))
     return _loaded[0]
+
+
+def _close(model: Model) -> None:
+    if is_remote(model):
+        run_coroutine(model.close()).result()
+
+
+@atexit.register
+def _close_at_exit() -> None:
+    """Close the connections to a server, which would complain otherwise."""
+    while _loaded:
+        _close(_loaded.pop().model)
 
 
 def _with_commit(recipe: Recipe, model: Model) -> Recipe:

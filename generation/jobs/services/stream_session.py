@@ -81,12 +81,14 @@ class StreamSession:
 
     def _fill(self) -> None:
         """Claim ahead, and ask until all places are taken."""
-        if len(self._waiting) < max(1, self._places // 2) and not self._away and not self._turn.must_stop():
+        # Jobs that were tried before are claimed one by one.
+        while len(self._waiting) < max(1, self._places // 2) and not self._away and not self._turn.must_stop():
             claim = self._turn.claim(self._places)
-            if claim is not None:
-                self._heartbeat.add(claim)
-                self._open[claim.key] = len(claim.jobs)
-                self._waiting.extend((claim, job) for job in claim.jobs)
+            if claim is None:
+                break
+            self._heartbeat.add(claim)
+            self._open[claim.key] = len(claim.jobs)
+            self._waiting.extend((claim, job) for job in claim.jobs)
         while self._waiting and len(self._asked) < self._places:
             claim, job = self._waiting.popleft()
             self._asked[run_coroutine(self._ask(job))] = (claim, job)
