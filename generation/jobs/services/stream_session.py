@@ -82,7 +82,8 @@ class StreamSession:
     def _fill(self) -> None:
         """Claim ahead, and ask until all places are taken."""
         # Jobs that were tried before are claimed one by one.
-        while len(self._waiting) < max(1, self._places // 2) and not self._away and not self._turn.must_stop():
+        wanted = max(1, self._places // 2)
+        while len(self._waiting) < wanted and not self._away and not self._turn.must_stop():
             claim = self._turn.claim(self._places)
             if claim is None:
                 break
