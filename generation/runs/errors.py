@@ -37,8 +37,8 @@ LIMITS_TOO_LATE = _(
     "Run %(run)s has ended, so its limits matter no more. Set them when you plan more for it."
 )
 IMPORTED_RUN = _(
-    "The answers of run %(run)s were made elsewhere, so there is no model to ask here. Import them with "
-    "manage.py import_answers; the same command again completes an import that was interrupted."
+    "The answers of run %(run)s were made elsewhere, so there is no model to ask here. Import more with "
+    "manage.py import_answers, into another run."
 )
 
 

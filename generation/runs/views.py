@@ -10,20 +10,16 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.functional import Promise
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.core.requests import LoggedIn
-from annotation.studies.errors import StudyRefused
 from generation.answers import queries as answers
 from generation.core.access import image_makers_only
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.models import ASKINGS, IMPORTED, Run, RunState
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
-from generation.plans.plan import Plan
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.recipes import recipes
 from generation.recipes.checks import RecipeRefused
@@ -33,9 +29,10 @@ from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe, Recipe
 from generation.runs import limits, queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
-from generation.runs.forms import FORMS, RunForm
+from generation.runs.forms import FORMS
 from generation.runs.forms.askings import LIMITS
 from generation.runs.limits_form import LimitsForm
+from generation.runs.planning_page import preview_or_start
 
 RUNS_PER_PAGE = 30
 MESSAGES: dict[str, Promise] = {
@@ -60,45 +57,17 @@ def new_run(request: LoggedIn, kind: str) -> HttpResponse:
     context: dict[str, Any] = {"kind": kind, "here": "new"}
     if request.method == "POST":
         form = FORMS[kind](request.POST, user=request.user)
-        plan = form.plan() if form.is_valid() else None
-        preview = plans.preview(plan) if plan is not None else None
-        if plan is not None and preview is not None and "start" in request.POST:
-            if request.POST.get("fingerprint") == preview.fingerprint:
-                started = _start(request, form, plan)
-                if started is not None:
-                    return redirect("run", pk=started.pk)
-                preview = None
-            context["changed"] = True
-        if preview is not None:
-            context["preview"] = preview
-            context["recipe"] = recipe_rows(recipes.as_json(preview.plan.recipe))
-            context["time"] = duration(preview.estimate.seconds)
-            pictures = preview.pictures.items()
+        started, previewed = preview_or_start(request, form)
+        if started is not None:
+            return redirect("run", pk=started.pk)
+        context |= previewed
+        if "preview" in context:
+            pictures = context["preview"].pictures.items()
             context["pictures"] = [(gettext(name.replace("_", " ")), number) for name, number in pictures]
     else:
         form = FORMS[kind](user=request.user, initial=_initial(request, kind))
     context |= {"form": form, "kinds": [(name, each.title) for name, each in FORMS.items()]}
     return render(request, "generation/runs/new_run.html", context, status=422 if form.errors else 200)
-
-
-def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
-    """Plan and start the run; None if an error was added to the form."""
-    try:
-        ensured = runs.ensure(plan=plan, by=request.user)
-        run = ensured.run
-        if run.state == RunState.PLANNED:
-            runs.start(run=run, by=request.user)
-    except (RunRefused, StudyRefused, PlanRefused) as refused:
-        form.add_error(None, str(refused))
-        return None
-    run.refresh_from_db()
-    tasks.enqueue(run)
-    if ensured.added:
-        message = ngettext("%(number)s job is planned.", "%(number)s jobs are planned.", ensured.added)
-        messages.success(request, message % {"number": intcomma(ensured.added)})
-    else:
-        messages.success(request, gettext("Nothing to add: this run already has all jobs."))
-    return run
 
 
 def _initial(request: LoggedIn, kind: str) -> dict[str, Any]:

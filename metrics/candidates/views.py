@@ -3,29 +3,18 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.core.leases import JobState
 from annotation.core.requests import LoggedIn
-from annotation.studies.errors import StudyRefused
 from generation.core.access import image_makers_only
-from generation.core.durations import duration
-from generation.jobs import tasks as run_tasks
-from generation.models import Run, RunState
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
-from generation.plans.plan import Plan
-from generation.recipes import recipes
-from generation.recipes.display import recipe_rows
-from generation.runs import services as runs
-from generation.runs.errors import RunRefused
+from generation.models import Run
+from generation.runs.planning_page import preview_or_start
 from metrics.candidates import queries
 from metrics.candidates.evaluation import CandidatesRefused, check_run, groups_of
 from metrics.candidates.forms import CandidatesForm
@@ -55,36 +44,12 @@ def plan_candidates(request: LoggedIn) -> HttpResponse:
     context: dict[str, Any] = {"here": "candidates"}
     form = CandidatesForm(request.POST, request.FILES) if request.method == "POST" else CandidatesForm()
     if form.is_bound:
-        plan = form.plan() if form.is_valid() else None
-        preview = plans.preview(plan) if plan is not None else None
-        if plan is not None and preview is not None and "start" in request.POST:
-            if request.POST.get("fingerprint") == preview.fingerprint:
-                if run := _start(request, form, plan):
-                    return redirect("run", pk=run.pk)
-                preview = None
-            context["changed"] = True
-        if preview is not None:
-            context["preview"] = preview
-            context["recipe"] = recipe_rows(recipes.as_json(preview.plan.recipe))
-            context["time"] = duration(preview.estimate.seconds)
+        started, previewed = preview_or_start(request, form)
+        if started is not None:
+            return redirect("run", pk=started.pk)
+        context |= previewed
     context["form"] = form
     return render(request, "metrics/candidates/plan.html", context, status=422 if form.errors else 200)
-
-
-def _start(request: LoggedIn, form: CandidatesForm, plan: Plan) -> Run | None:
-    """Plan and start the run; None if an error was added to the form."""
-    try:
-        ensured = runs.ensure(plan=plan, by=request.user)
-        if ensured.run.state == RunState.PLANNED:
-            runs.start(run=ensured.run, by=request.user)
-    except (RunRefused, StudyRefused, PlanRefused) as refused:
-        form.add_error(None, str(refused))
-        return None
-    ensured.run.refresh_from_db()
-    run_tasks.enqueue(ensured.run)
-    message = ngettext("%(number)s asking is planned.", "%(number)s askings are planned.", ensured.added)
-    messages.success(request, message % {"number": intcomma(ensured.added)})
-    return ensured.run
 
 
 @image_makers_only

@@ -6,32 +6,22 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib import messages
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import policies
 from annotation.core.requests import LoggedIn
-from annotation.studies.errors import StudyRefused
 from generation.core.access import image_makers_only
-from generation.core.durations import duration
-from generation.jobs import tasks
-from generation.models import Run, RunState
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
+from generation.models import Run
 from generation.plans.plan import Plan
 from generation.recipes import recipes
-from generation.recipes.display import recipe_rows
 from generation.runs import queries as runs_queries
-from generation.runs import services as runs
-from generation.runs.errors import RunRefused
+from generation.runs.planning_page import preview_or_start
 from metrics.core.figure_files import figure_context, figure_response
 from metrics.core.tables import url_with
 from metrics.inference import queries
@@ -135,24 +125,13 @@ def new_inference(request: LoggedIn) -> HttpResponse:
     context: dict[str, Any] = {}
     if request.method == "POST":
         form = InferenceForm(request.POST)
-        plan = form.plan() if form.is_valid() else None
-        preview = plans.preview(plan) if plan is not None else None
-        if plan is not None and preview is not None and "start" in request.POST:
-            if request.POST.get("fingerprint") == preview.fingerprint:
-                started = _start(request, form, plan)
-                if started is not None:
-                    return redirect("inference", pk=started.pk)
-                preview = None
-            context["changed"] = True
-        if plan is not None and preview is not None:
-            drawn = _drawn(plan)
-            context |= {
-                "preview": preview,
-                "recipe": recipe_rows(recipes.as_json(preview.plan.recipe)),
-                "time": duration(preview.estimate.seconds),
-                "drawn": [(each.source, each) for each in drawn[:DRAWN_SHOWN]],
-                "drawn_left_out": max(0, len(drawn) - DRAWN_SHOWN),
-            }
+        started, context = preview_or_start(request, form)
+        if started is not None:
+            return redirect("inference", pk=started.pk)
+        if "preview" in context:
+            drawn = _drawn(context["preview"].plan)
+            context["drawn"] = [(each.source, each) for each in drawn[:DRAWN_SHOWN]]
+            context["drawn_left_out"] = max(0, len(drawn) - DRAWN_SHOWN)
     else:
         form = InferenceForm(initial={"source": request.GET.get("source", "")})
     context["form"] = form
@@ -180,20 +159,3 @@ def _by_region(found: queries.Results) -> list[tuple[str, list[queries.ResultRow
         (region, [row for row in found.rows if row.region == region])
         for region in [queries.ALL, *found.regions]
     ]
-
-
-def _start(request: LoggedIn, form: InferenceForm, plan: Plan) -> Run | None:
-    """Plan and start the run; None if an error was added to the form."""
-    try:
-        ensured = runs.ensure(plan=plan, by=request.user)
-        run = ensured.run
-        if run.state == RunState.PLANNED:
-            runs.start(run=run, by=request.user)
-    except (RunRefused, StudyRefused, PlanRefused) as refused:
-        form.add_error(None, str(refused))
-        return None
-    run.refresh_from_db()
-    tasks.enqueue(run)
-    message = ngettext("%(number)s job is planned.", "%(number)s jobs are planned.", ensured.added)
-    messages.success(request, message % {"number": intcomma(ensured.added)})
-    return run

@@ -1,61 +1,23 @@
 """Bring in the answers of an inference model that were made elsewhere (PROTOCOL §15)."""
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from annotation.core.leases import JobState
 from annotation.imports.readers.identities import known_identities
 from annotation.imports.readers.oddities import sha256_of
 from annotation.imports.services.catalogue import Progress, ensure_attributes, ensure_groups
-from annotation.models import Association, AuditEvent, Axis, IdentityGroup
-from generation.models import IMPORTED, Answer, Job, Run, RunState
-from generation.plans.errors import PlanRefused
-from generation.plans.queries.runs import check_run_name, check_same_recipe
+from annotation.models import Association, Axis, IdentityGroup
+from generation.answers.services.imported_runs import ImportedAnswers, ImportedRun, Row
+from generation.models import IMPORTED, Answer, Job
 from generation.recipes.askings import ClassificationRecipe
-from generation.recipes.recipes import as_json, digest
-from metrics.inference.answers_csv import MOST_ERRORS, AnswerTable, PairRow, RowsRefused, read_answers
+from generation.recipes.recipes import as_json
+from metrics.inference.answers_csv import MOST_ERRORS, AnswerTable, RowsRefused, read_answers
 from metrics.inference.data import PURPOSE
 from metrics.inference.labels import LABELS
 from metrics.inference.sentences import hypothesis, premise
 from metrics.inference.services.planning import pair_key
-
-logger = logging.getLogger(__name__)
-
-_ROWS_PER_TRANSACTION = 2000
-_INTERRUPTED = "The import was interrupted. Give the same command again: it goes on where it stopped."
-
-
-@dataclass(frozen=True)
-class ImportedAnswers:
-    """`added`: answers that are new; `total`: all of the run; `ignored`: columns that were not read."""
-
-    run: Run
-    added: int
-    total: int
-    ignored: tuple[str, ...]
-
-    def summary(self) -> list[str]:
-        """The result, in sentences."""
-        if self.added:
-            done = _("Run %(run)s, '%(name)s': %(added)s answers added.")
-        else:
-            done = _("Nothing to do: run %(run)s, '%(name)s', has all %(total)s answers of this file.")
-        words = {
-            "run": self.run.pk,
-            "name": self.run.name,
-            "added": f"{self.added:,}",
-            "total": f"{self.total:,}",
-        }
-        ignored = _("Columns that were not read: %(columns)s.") % {"columns": ", ".join(self.ignored)}
-        return [done % words, *([ignored] if self.ignored else [])]
 
 
 def import_inference(
@@ -65,18 +27,17 @@ def import_inference(
     model: str,
     revision: str = "",
     by: User | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda step, done, total: None,
 ) -> ImportedAnswers:
     """Store the rows of a CSV file (answers_csv.COLUMNS) as a finished run, called `name`, of `model`.
 
     Groups come from the catalogue, or from the program's own table of identities; attributes that the
     catalogue lacks are added. The label of a pair is the most probable one; of two that are equal, the first
-    in the order of the columns. The same file again adds nothing, and completes an interrupted import.
+    in the order of the columns. The same file again adds nothing.
 
     Raises FileRefused for a file with errors, or with an identity that nobody knows, and PlanRefused for the
     name of another run; nothing is stored then.
     """
-    check_run_name(name)
     table = read_answers(path)
     recipe = ClassificationRecipe(
         backend=IMPORTED,
@@ -90,95 +51,37 @@ def import_inference(
             "file": sha256_of(path),
         },
     )
-    recipe_hash = digest(recipe, image_set="", name=name)
-    check_same_recipe(name, recipe_hash, recipe)
+    wanted = ImportedRun(name=name, kind=recipe.kind, recipe=as_json(recipe), file=path.name, by=by)
+    if (existing := wanted.existing()) is not None:
+        return ImportedAnswers(existing, 0, len(table), table.ignored)
     named = _identities(path, table)
-    now = timezone.now()
-    with transaction.atomic():
-        groups = _groups(table, named)
-        attributes, _created = ensure_attributes(texts=table.texts("attribute"))
-        run, created = Run.objects.get_or_create(
-            recipe_hash=recipe_hash,
-            defaults={
-                "kind": recipe.kind,
-                "name": name,
-                "backend": IMPORTED,
-                "recipe": as_json(recipe),
-                # until all rows are stored
-                "state": RunState.PAUSED,
-                "error": _INTERRUPTED,
-                "started_at": now,
-                "created_by": by,
-            },
-        )
-        if created:
-            details = {"run": run.pk, "name": name, "model": model, "rows": len(table)}
-            AuditEvent.objects.create(what="answers imported", by=by, details=details)
-    writer = _Writer(run, table, groups, [attributes[text] for text in table.texts("attribute")])
-    added = writer.write(progress)
-    run.refresh_from_db()
-    logger.info("%s answers imported into run %s", added, run.pk)
+    run, added = wanted.store(lambda: _rows(table, named), number=len(table), progress=progress)
     return ImportedAnswers(run, added, len(table), table.ignored)
 
 
-@dataclass(frozen=True)
-class _Writer:
-    """Stores the rows of a table in order, so that the number of jobs says which rows are stored."""
-
-    run: Run
-    table: AnswerTable
-    groups: Sequence[IdentityGroup]
-    attributes: Sequence[int]
-
-    def write(self, progress: Progress | None) -> int:
-        if self.run.state == RunState.DONE:
-            return 0
-        stored = already = self.run.jobs.count()
-        rows = islice(self.table, already, None)
-        while part := list(islice(rows, _ROWS_PER_TRANSACTION)):
-            with transaction.atomic():
-                Run.objects.select_for_update(no_key=True).get(pk=self.run.pk)
-                if self.run.jobs.filter(key=self._key(part[0])).exists():
-                    raise PlanRefused(_("Somebody else imports this file right now. Wait until it is done."))
-                jobs = Job.objects.bulk_create(self._jobs(part))
-                Answer.objects.bulk_create(self._answers(jobs, part))
-            stored += len(part)
-            if progress is not None:
-                progress(_("answers"), stored, len(self.table))
-        Run.objects.filter(pk=self.run.pk).update(state=RunState.DONE, error="", finished_at=timezone.now())
-        return stored - already
-
-    def _key(self, row: PairRow) -> str:
-        group, attribute = self.groups[row.identity], self.attributes[row.attribute]
-        return pair_key(row.source, group.pk, attribute, row.verb, row.object)
-
-    def _jobs(self, rows: Sequence[PairRow]) -> Iterator[Job]:
-        texts, verbs, objects = (self.table.texts(name) for name in ("attribute", "verb", "object"))
-        now = timezone.now()
-        for row in rows:
-            group, attribute = self.groups[row.identity], self.attributes[row.attribute]
-            verb, thing = verbs[row.verb], objects[row.object]
-            yield Job(
-                run=self.run,
-                key=self._key(row),
+def _rows(table: AnswerTable, named: Sequence[tuple[Axis, str]]) -> Iterator[Row]:
+    """The rows of the file. Adds groups and attributes that the catalogue lacks."""
+    groups = _groups(table, named)
+    attributes, _created = ensure_attributes(texts=table.texts("attribute"))
+    texts, verbs, objects = (table.texts(name) for name in ("attribute", "verb", "object"))
+    for row in table:
+        group, text = groups[row.identity], texts[row.attribute]
+        verb, thing = verbs[row.verb], objects[row.object]
+        likeliest = max(row.probabilities)
+        yield (
+            Job(
+                key=pair_key(row.source, group.pk, attributes[text], row.verb, row.object),
                 number=1,
-                prompt=premise(texts[row.attribute], verb, thing),
+                prompt=premise(text, verb, thing),
                 text_pair=hypothesis(group.demonym.strip() or group.name, verb, thing),
                 group=group,
-                attribute_id=attribute,
-                state=JobState.DONE,
-                finished_at=now,
-            )
-
-    def _answers(self, jobs: Sequence[Job], rows: Sequence[PairRow]) -> Iterator[Answer]:
-        for job, row in zip(jobs, rows, strict=True):
-            likeliest = max(row.probabilities)
-            yield Answer(
-                job=job,
-                run=self.run,
+                attribute_id=attributes[text],
+            ),
+            Answer(
                 text=LABELS[row.probabilities.index(likeliest)],
                 probabilities=dict(zip(LABELS, row.probabilities, strict=True)),
-            )
+            ),
+        )
 
 
 def _identities(path: Path, table: AnswerTable) -> list[tuple[Axis, str]]:

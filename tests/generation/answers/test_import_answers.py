@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.core.leases import JobState
 from annotation.models import AuditEvent
-from generation.answers.services import importing
+from generation.answers.services import imported_runs
 from generation.models import Answer, Job, Run, RunState
 from generation.recipes.recipes import digest_of, from_json
 from generation.runs import services as runs
@@ -230,7 +230,7 @@ def test_the_same_file_again_changes_nothing_and_another_one_is_refused(write):
 
 
 def test_a_failure_while_it_is_stored_leaves_nothing(write, monkeypatch):
-    monkeypatch.setattr(importing, "_PER_BATCH", 2)
+    monkeypatch.setattr(imported_runs, "_PER_BATCH", 2)
     real, calls = Answer.objects.bulk_create, []
 
     def breaks(rows):

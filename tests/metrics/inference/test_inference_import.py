@@ -68,24 +68,19 @@ def test_another_file_under_the_same_name_is_refused(tmp_path):
     assert Run.objects.count() == 1
 
 
-def test_an_interrupted_import_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(importing, "_ROWS_PER_TRANSACTION", 10)
-    path = answered.write(tmp_path / "a.csv", answered.rows())
+def test_an_interrupted_import_leaves_nothing(tmp_path):
+    content = [*answered.rows(), ("own", "French", "rude", "sold", "a lamp", 1, 0, 0)]
+    path = answered.write(tmp_path / "a.csv", content)
 
     def stop(step, done, total):
-        if done == 20:
-            raise KeyboardInterrupt
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         import_inference(path=path, name="a", model="m", progress=stop)
-    run = Run.objects.get()
-    assert (run.state, run.answers.count()) == (RunState.PAUSED, 20)
-    assert "interrupted" in run.error
-    again = import_inference(path=path, name="a", model="m")
-    assert (again.added, again.run.state, again.run.error) == (len(answered.rows()) - 20, RunState.DONE, "")
-    assert [answer.job.key for answer in run.answers.select_related("job").order_by("job")] == list(
-        dict.fromkeys(run.jobs.order_by("pk").values_list("key", flat=True))
-    )
+    for table in (Run, Job, Answer, Attribute, AuditEvent):
+        assert not table.objects.exists(), table
+    assert not IdentityGroup.objects.filter(name="French").exists()
+    assert import_inference(path=path, name="a", model="m").added == len(content)
 
 
 @pytest.mark.parametrize(
@@ -129,19 +124,24 @@ def test_a_name_that_is_none(tmp_path):
         answered.imported(tmp_path, name="no name")
 
 
-def test_an_import_that_somebody_else_makes_stores_nothing_twice(tmp_path, monkeypatch):
-    """It has counted the rows before the other has stored them."""
+@pytest.mark.parametrize("file", ["a.csv", "other.csv"])
+def test_an_import_that_somebody_else_has_just_made_stores_nothing_twice(tmp_path, monkeypatch, file):
     path = answered.write(tmp_path / "a.csv", answered.rows())
-    monkeypatch.setattr(importing, "_ROWS_PER_TRANSACTION", 10)
+    answered.write(tmp_path / "other.csv", answered.rows(1))
+    find = importing._identities
 
-    def stop(step, done, total):
-        raise KeyboardInterrupt
+    def meanwhile(*arguments):
+        monkeypatch.undo()
+        import_inference(path=tmp_path / file, name="a", model="m")
+        return find(*arguments)
 
-    with pytest.raises(KeyboardInterrupt):
-        import_inference(path=path, name="a", model="m", progress=stop)
-    monkeypatch.setattr("django.db.models.query.QuerySet.count", lambda rows: 0)
-    with pytest.raises(PlanRefused, match="right now"):
-        import_inference(path=path, name="a", model="m")
+    monkeypatch.setattr(importing, "_identities", meanwhile)
+    if file == "a.csv":
+        assert import_inference(path=path, name="a", model="m").added == 0
+    else:
+        with pytest.raises(PlanRefused, match="already a run 'a'"):
+            import_inference(path=path, name="a", model="m")
+    assert Run.objects.count() == 1
 
 
 def test_the_command_says_what_it_did_and_lists_what_is_wrong(tmp_path):
@@ -149,7 +149,7 @@ def test_the_command_says_what_it_did_and_lists_what_is_wrong(tmp_path):
     arguments = ("import_answers", str(path), "--kind", "inference", "--name", "a", "--model", "m")
     out = io.StringIO()
     call_command(*arguments, stdout=out)
-    assert out.getvalue() == f"Run {Run.objects.get().pk}, 'a': {len(answered.rows())} answers added.\n"
+    assert out.getvalue() == f"Run {Run.objects.get().pk}, 'a': {len(answered.rows())} answers imported.\n"
     answered.write(tmp_path / "a.csv", [(*answered.rows()[0][:5], 2, 0, 0)])
     with pytest.raises(CommandError, match="row 2: column 'entailment': '2' is no probability"):
         call_command(*arguments)
