@@ -7,7 +7,8 @@ from annotation.annotate import api as annotate_api
 from annotation.audit import api as audit_api
 from annotation.catalogue import api as catalogue_api
 from annotation.exports.api import exports, jobs
-from annotation.imports import api as imports_api
+from annotation.imports.api import pairs as pairs_api
+from annotation.imports.api import uploads as uploads_api
 from annotation.participation.api import own_studies, people, profile
 from annotation.releases import api as releases_api
 from annotation.setup import api as setup_api
@@ -43,12 +44,12 @@ urlpatterns = [
     path("associations/<int:number>", catalogue_api.OneAssociation.as_view(), name="association"),
     path("sources", catalogue_api.Sources.as_view(), name="sources"),
     path(SOURCE, catalogue_api.OneSource.as_view(), name="source"),
-    path(f"{SOURCE}/pairs", imports_api.SourcePairs.as_view(), name="source_pairs"),
+    path(f"{SOURCE}/pairs", pairs_api.SourcePairs.as_view(), name="source_pairs"),
     path(f"{SOURCE}/successor", catalogue_api.Successor.as_view(), name="source_successor"),
-    path("imports", imports_api.Imports.as_view(), name="imports"),
-    path("imports/seegull", imports_api.SeegullUpload.as_view(), name="import_seegull"),
-    path("imports/visage", imports_api.VisageUpload.as_view(), name="import_visage"),
-    path("imports/<int:number>", imports_api.OneImport.as_view(), name="import"),
+    path("imports", uploads_api.Imports.as_view(), name="imports"),
+    path("imports/seegull", uploads_api.SeegullUpload.as_view(), name="import_seegull"),
+    path("imports/visage", uploads_api.VisageUpload.as_view(), name="import_visage"),
+    path("imports/<int:number>", uploads_api.OneImport.as_view(), name="import"),
     path("export-formats", exports.Formats.as_view(), name="export_formats"),
     path("own-studies", own_studies.OwnStudies.as_view(), name="own_studies"),
     path("studies", setup_api.Studies.as_view(), name="studies"),

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from rest_framework import exceptions, serializers
@@ -56,6 +57,16 @@ class Refused(exceptions.APIException):
     """The request is well formed but cannot be carried out."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+def refused_form(form: BaseForm) -> Refused:
+    """What is wrong with a page's form that validated a request, by field."""
+    return Refused(
+        {
+            "non_field_errors" if name == "__all__" else name: [str(each) for each in errors]
+            for name, errors in form.errors.items()
+        }
+    )
 
 
 class Stale(exceptions.APIException):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -60,12 +61,7 @@ def association(request: LoggedIn, pk: int) -> HttpResponse:
 @researchers_only
 def group_list(request: LoggedIn) -> HttpResponse:
     form = GroupFilters(request.GET)
-    filters = form.cleaned_data if form.is_valid() else {}
-    page = _stretch(queries.groups(filters), filters, field="name")
-    counts = queries.association_counts("group", [row.pk for row in page.rows])
-    rows = [(row, counts.get(row.pk, 0)) for row in page.rows]
-    context = {"form": form, "page": page, "rows": rows, "query": _query(request), "here": "groups"}
-    return _render(request, "catalogue/groups.html", context, status=_status(form))
+    return _counted_list(request, form, queries.groups, "group", order="name")
 
 
 @require_safe
@@ -79,13 +75,9 @@ def group(request: LoggedIn, pk: int) -> HttpResponse:
 @require_safe
 @researchers_only
 def attribute_list(request: LoggedIn) -> HttpResponse:
-    form = AttributeFilters(request.GET)
-    filters = form.cleaned_data if form.is_valid() else {}
-    page = _stretch(queries.attributes(filters), filters, field="text")
-    counts = queries.association_counts("attribute", [row.pk for row in page.rows])
-    rows = [(row, counts.get(row.pk, 0)) for row in page.rows]
-    context = {"form": form, "page": page, "rows": rows, "query": _query(request), "here": "attributes"}
-    return _render(request, "catalogue/attributes.html", context, status=_status(form))
+    return _counted_list(
+        request, AttributeFilters(request.GET), queries.attributes, "attribute", order="text"
+    )
 
 
 @require_safe
@@ -178,6 +170,18 @@ def _source_page(request: LoggedIn, source: Source, *, form: SourceForm | None =
         "here": "source",
     }
     return _render(request, "catalogue/source.html", context, status=422 if form else 200)
+
+
+def _counted_list(
+    request: LoggedIn, form: forms.Form, find: Callable[[dict[str, Any]], Any], kind: str, *, order: str
+) -> HttpResponse:
+    """Groups or attributes (`kind`), each with its number of associations, in the order of a field."""
+    filters = form.cleaned_data if form.is_valid() else {}
+    page = _stretch(find(filters), filters, field=order)
+    counts = queries.association_counts(kind, [row.pk for row in page.rows])
+    rows = [(row, counts.get(row.pk, 0)) for row in page.rows]
+    context = {"form": form, "page": page, "rows": rows, "query": _query(request), "here": f"{kind}s"}
+    return _render(request, f"catalogue/{kind}s.html", context, status=_status(form))
 
 
 def _associations_page(

@@ -14,7 +14,6 @@ from typing import Any
 
 from generation.backends import options, torch_support, weights
 from generation.backends.base import About, BackendError, Classifier, Refused, TextPair
-from generation.backends.complete_transformers import NoOptions
 from generation.backends.torch_support import FullBatches
 from generation.backends.written_answers import batches_by_shape, longest_of
 from generation.recipes.askings import ClassificationRecipe
@@ -97,7 +96,7 @@ def labels_of(config: Any, recipe: ClassificationRecipe) -> tuple[str, ...]:
 def check(recipe: ClassificationRecipe) -> None:
     """Raises BackendError for what no model could do."""
     options.require_model(recipe)
-    options.parse(recipe.options, NoOptions)
+    options.parse(recipe.options, options.NoOptions)
 
 
 def load(recipe: ClassificationRecipe, *, device: str = "") -> Classifier:

@@ -7,30 +7,26 @@ options. The model's own settings of sampling do not apply: the recipe's do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from generation.backends import options, torch_support, weights
+from generation.backends import torch_support
 from generation.backends.base import Answerer, Question, Refused
 from generation.backends.written_answers import (
     Prompt,
     WritingAnswerer,
     WritingModel,
     chat_text,
+    load_model,
     longest_of,
     only_our_settings,
 )
+from generation.backends.written_answers import check_recipe as check
 from generation.recipes.askings import CompletionRecipe
 
 if TYPE_CHECKING:
     import torch
 
 _CONTEXT = 32  # of a prompt's last tokens, before the first word of its continuation
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoOptions:
-    """It has none."""
 
 
 class LanguageModel(WritingModel):
@@ -74,29 +70,13 @@ class LanguageModel(WritingModel):
         return found
 
 
-def check(recipe: CompletionRecipe) -> None:
-    """Raises BackendError for what no model could do."""
-    options.refuse_server(recipe)
-    options.require_model(recipe)
-    options.parse(recipe.options, NoOptions)
-
-
 def load(recipe: CompletionRecipe, *, device: str = "") -> Answerer:
     """Raises BackendError as `check`, if the libraries, the weights or the device are missing, or if the
     recipe wants chat and the model has no chat template."""
     check(recipe)
-    transformers = torch_support.import_library("transformers")
-    torch_device = torch_support.choose_device(device)
-    recipe = torch_support.settle(recipe, torch_device)
-    model, tokenizer, revision = weights.load_transformers(
-        transformers.AutoModelForCausalLM,
-        transformers.AutoTokenizer,
-        model=recipe.model,
-        revision=recipe.revision,
-        dtype=recipe.dtype,
-        device=torch_device,
+    model, tokenizer, recipe, about = load_model(
+        recipe, model="AutoModelForCausalLM", reader="AutoTokenizer", device=device
     )
-    about = torch_support.about(recipe.model, revision, torch_device, recipe.dtype, "torch", "transformers")
     written = LanguageModel(model, tokenizer, recipe)
     if recipe.chat:
         written.read(Question("a photo of a person", 0))  # a template that refuses is one error now

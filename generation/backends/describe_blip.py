@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from generation.backends import options, torch_support, weights
 from generation.backends.base import Answerer, BackendError, Question
-from generation.backends.complete_transformers import NoOptions
 from generation.backends.describe_transformers import rgb
 from generation.backends.written_answers import Prompt, WritingAnswerer, WritingModel
 from generation.recipes.askings import DescriptionRecipe
@@ -69,7 +68,7 @@ class BlipForQuestions(WritingModel):
 def check(recipe: DescriptionRecipe) -> None:
     """Raises BackendError for what BLIP cannot do with any weights."""
     options.refuse_server(recipe)
-    options.parse(recipe.options, NoOptions)
+    options.parse(recipe.options, options.NoOptions)
     for wrong, cure in (
         (recipe.system, "system: BLIP knows no system message; leave system empty"),
         (not recipe.chat, "chat: BLIP answers questions and continues no text; leave chat on"),

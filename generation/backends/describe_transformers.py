@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from generation.backends import options, torch_support, weights
 from generation.backends.base import Answerer, BackendError, Question
-from generation.backends.complete_transformers import NoOptions
 from generation.backends.written_answers import (
     Prompt,
     WritingAnswerer,
     WritingModel,
     chat_text,
+    load_model,
     longest_of,
     only_our_settings,
 )
+from generation.backends.written_answers import check_recipe as check
 from generation.recipes.askings import DescriptionRecipe
 
 if TYPE_CHECKING:
@@ -76,28 +76,12 @@ def rgb(question: Question) -> Any:
     return question.image.convert("RGB")
 
 
-def check(recipe: DescriptionRecipe) -> None:
-    """Raises BackendError for what no model could do."""
-    options.refuse_server(recipe)
-    options.require_model(recipe)
-    options.parse(recipe.options, NoOptions)
-
-
 def load(recipe: DescriptionRecipe, *, device: str = "") -> Answerer:
     """As complete_transformers.load."""
     check(recipe)
-    transformers = torch_support.import_library("transformers")
-    torch_device = torch_support.choose_device(device)
-    recipe = torch_support.settle(recipe, torch_device)
-    model, processor, revision = weights.load_transformers(
-        transformers.AutoModelForImageTextToText,
-        transformers.AutoProcessor,
-        model=recipe.model,
-        revision=recipe.revision,
-        dtype=recipe.dtype,
-        device=torch_device,
+    model, processor, recipe, about = load_model(
+        recipe, model="AutoModelForImageTextToText", reader="AutoProcessor", device=device
     )
-    about = torch_support.about(recipe.model, revision, torch_device, recipe.dtype, "torch", "transformers")
     written = VisionLanguageModel(model, processor, recipe)
     written.text_of("a photo of a person")  # a template that refuses is one error now
     return WritingAnswerer(written, recipe, about=about)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar, get_type_hints
 
 from generation.backends.base import BackendError
 
 _NOUNS = {int: "whole number", float: "number", str: "text", bool: "yes or no (true, false)", dict: "mapping"}
 Options = TypeVar("Options")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoOptions:
+    """A backend without options of its own."""
 
 
 def parse(options: Mapping[str, Any], kind: type[Options]) -> Options:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from generation.backends import sampling, torch_support
+from generation.backends import options, sampling, torch_support, weights
 from generation.backends.base import About, BackendError, Question, Refused, Reply
 from generation.backends.sampling import Picker, Sampling
 from generation.backends.torch_support import FullBatches, padded_batches
@@ -26,6 +26,7 @@ _ROWS_PER_GIB = 0.5  # answers in one batch per GiB of the device's memory
 _MOST_ROWS = 64
 _MORE_TOKENS = 8  # than a stop text has bytes, in which it is looked for
 AnswerRecipe = CompletionRecipe | DescriptionRecipe
+R = TypeVar("R", CompletionRecipe, DescriptionRecipe)
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,31 @@ def _decoded(tokenizer: Any, before: list[int], written: list[int]) -> str:
     return (
         whole.removeprefix(start) if whole.startswith(start) else str(tokenizer.decode(written, **settings))
     )
+
+
+def check_recipe(recipe: AnswerRecipe) -> None:
+    """Raises BackendError for what no model of transformers could do."""
+    options.refuse_server(recipe)
+    options.require_model(recipe)
+    options.parse(recipe.options, options.NoOptions)
+
+
+def load_model(recipe: R, *, model: str, reader: str, device: str) -> tuple[Any, Any, R, About]:
+    """The model of a recipe, by transformers' class `model`, with its tokenizer or processor, by the class
+    `reader`; the recipe with the number type that is used, and what was loaded. Raises BackendError."""
+    transformers = torch_support.import_library("transformers")
+    torch_device = torch_support.choose_device(device)
+    recipe = torch_support.settle(recipe, torch_device)
+    loaded, read_by, revision = weights.load_transformers(
+        getattr(transformers, model),
+        getattr(transformers, reader),
+        model=recipe.model,
+        revision=recipe.revision,
+        dtype=recipe.dtype,
+        device=torch_device,
+    )
+    about = torch_support.about(recipe.model, revision, torch_device, recipe.dtype, "torch", "transformers")
+    return loaded, read_by, recipe, about
 
 
 def only_our_settings(model: Any, tokenizer: Any) -> list[int]:

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Refused, refusals
+from annotation.api.errors import Refused, refusals, refused_form
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import Resource
 from annotation.studies.errors import StudyRefused
@@ -88,12 +88,7 @@ class Runs(Resource):
         form = FORMS[kind](as_form_data(body, defaults), user=request.user)
         plan = form.plan() if form.is_valid() else None
         if plan is None:
-            raise Refused(
-                {
-                    "non_field_errors" if name == "__all__" else name: [str(each) for each in errors]
-                    for name, errors in form.errors.items()
-                }
-            )
+            raise refused_form(form)
         return plan
 
 

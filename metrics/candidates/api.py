@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Refused, refusals
+from annotation.api.errors import refusals, refused_form
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import Resource
 from annotation.core.leases import JobState
@@ -85,12 +85,7 @@ def _plan(body: dict[str, Any]) -> Plan:
     form = CandidatesForm({**defaults, **{name: value for name, value in data.items() if value is not None}})
     plan = form.plan() if form.is_valid() else None
     if plan is None:
-        raise Refused(
-            {
-                "non_field_errors" if name == "__all__" else name: [str(each) for each in errors]
-                for name, errors in form.errors.items()
-            }
-        )
+        raise refused_form(form)
     return plan
 
 

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Conflict, Refused, refusals
+from annotation.api.errors import Conflict, refusals, refused_form
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import FileResource, Resource, file_of
 from generation.models import Run
@@ -91,12 +91,7 @@ class InferenceRuns(Resource):
         form = InferenceForm(as_form_data(self.body(InferenceRunBody), defaults))
         plan = form.plan() if form.is_valid() else None
         if plan is None:
-            raise Refused(
-                {
-                    "non_field_errors" if name == "__all__" else name: [str(each) for each in errors]
-                    for name, errors in form.errors.items()
-                }
-            )
+            raise refused_form(form)
         return plan
 
 

@@ -133,7 +133,7 @@ class ImportedRun:
             or run.recipe.get("design", {}).get("file") != self.recipe["design"]["file"]
         ):
             taken = _("There is already a run '%(name)s', number %(run)s. Choose another name with --name.")
-            raise PlanRefused(f"{taken % words} {_('It holds other answers.')}")
+            raise PlanRefused(taken % words + " " + _("It holds other answers."))
         names = sorted({*run.recipe, *self.recipe})
         differing = ", ".join(each for each in names if run.recipe.get(each) != self.recipe.get(each))
         raise PlanRefused(
