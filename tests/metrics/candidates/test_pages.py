@@ -47,7 +47,7 @@ def act(client, run, action, **data):
 
 def test_a_worker_finds_the_candidates_that_a_lead_asks_for(client, lead, run):
     url = reverse("candidates", args=[run.pk])
-    assert "were not read yet" in text(client.get(url))
+    assert "Nobody has looked for candidates" in text(client.get(url))
     assert act(client, run, "find").headers["Location"] == url
     assert "A worker is reading" in text(client.get(url))
     assert lists.compute_pending() == 1
@@ -223,7 +223,7 @@ def test_the_api_plans_as_the_form_does(client, lead, run, anybackend):
     assert Run.objects.get(name="p").pk == made.json()["run"]
     assert api(client, "post", "candidate-runs", {**body, "times": 2}).status_code in (409, 422)
     bad = api(client, "post", "candidate-runs", {**body, "pairs": body["pairs"][:1], "name": "q"})
-    assert bad.status_code == 400
+    assert bad.status_code == 422
     assert "at least two" in bad.content.decode().lower()
 
 
