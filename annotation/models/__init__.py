@@ -2,6 +2,7 @@
 
 from annotation.models.answers import Box, Judgement, Response, Skip, SkipReason
 from annotation.models.catalogue import (
+    DIMENSIONS,
     Association,
     Attribute,
     Axis,

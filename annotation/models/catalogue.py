@@ -20,12 +20,34 @@ class Region(models.TextChoices):
 
 
 class Axis(models.TextChoices):
-    """The kind of identity group."""
+    """The kind of identity group; the nine dimensions of BiasDora are among them (PROTOCOL §11)."""
 
     NATIONALITY = "nationality"
     US_STATE = "us_state", "US state"
     INDIAN_STATE = "indian_state", "Indian state"
+    AGE = "age"
+    DISABILITY = "disability"
+    GENDER = "gender"
+    PHYSICAL_APPEARANCE = "physical_appearance", "Physical appearance"
+    RACE_COLOUR = "race_colour", "Race or colour"
+    RELIGION = "religion"
+    SEXUAL_ORIENTATION = "sexual_orientation", "Sexual orientation"
+    SOCIOECONOMIC_STATUS = "socioeconomic_status", "Socioeconomic status"
     OTHER = "other"
+
+
+DIMENSIONS = (
+    Axis.AGE,
+    Axis.DISABILITY,
+    Axis.GENDER,
+    Axis.NATIONALITY,
+    Axis.PHYSICAL_APPEARANCE,
+    Axis.RACE_COLOUR,
+    Axis.RELIGION,
+    Axis.SEXUAL_ORIENTATION,
+    Axis.SOCIOECONOMIC_STATUS,
+)
+"""The nine dimensions of BiasDora (PROTOCOL §11)."""
 
 
 class Source(models.Model):
@@ -68,7 +90,11 @@ class Source(models.Model):
 
 
 class IdentityGroup(models.Model):
-    """A group of people as named by a resource, e.g. 'Mexican' (PROTOCOL §1)."""
+    """A group of people as named by a resource, e.g. 'Mexican' (PROTOCOL §1).
+
+    `singular`, `plural` and `article` say how a sentence names one or several of its people, e.g. 'old
+    person', 'old people', 'an' (PROTOCOL §11); empty where nobody gave them.
+    """
 
     name = models.CharField(max_length=120)
     axis = models.CharField(max_length=20, choices=Axis, default=Axis.NATIONALITY)
@@ -76,6 +102,9 @@ class IdentityGroup(models.Model):
     country = models.CharField(max_length=120, blank=True)
     region = models.CharField(max_length=30, choices=Region, blank=True)
     global_south = models.BooleanField(null=True)
+    singular = models.CharField(max_length=120, blank=True, default="", db_default="")
+    plural = models.CharField(max_length=120, blank=True, default="", db_default="")
+    article = models.CharField(max_length=10, blank=True, default="", db_default="")
 
     class Meta:
         ordering = ["name"]

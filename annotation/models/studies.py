@@ -29,6 +29,7 @@ class TaskKind(models.TextChoices):
     PREVALENCE = "prevalence", gettext_noop("stereotype prevalence")
     OFFENSIVENESS = "offensiveness", gettext_noop("offensiveness of an attribute")
     DEPICTION = "depiction", gettext_noop("what an image depicts")
+    ASSOCIATION = "association", gettext_noop("bias of an association")
 
 
 def default_crowd_parameters() -> dict[str, str]:

@@ -25,11 +25,20 @@ PROMPT_SETS = (
     gettext_noop("default"),
     gettext_noop("stereotypical"),
     gettext_noop("non stereotypical"),
+    gettext_noop("descriptors"),
 )
 AXES = (
     gettext_noop("Nationality"),
     gettext_noop("US state"),
     gettext_noop("Indian state"),
+    gettext_noop("Age"),
+    gettext_noop("Disability"),
+    gettext_noop("Gender"),
+    gettext_noop("Physical appearance"),
+    gettext_noop("Race or colour"),
+    gettext_noop("Religion"),
+    gettext_noop("Sexual orientation"),
+    gettext_noop("Socioeconomic status"),
     gettext_noop("Other"),
 )
 ROLES = (gettext_noop("stereotypical"), gettext_noop("random"), gettext_noop("unassigned"))

@@ -7,12 +7,14 @@ from enum import StrEnum
 
 
 class PromptSet(StrEnum):
-    """What images are made for: detection by people (PROTOCOL §5), or one of the three sets of pull (§9)."""
+    """What images are made for: detection by people (PROTOCOL §5), one of the three sets of pull (§9), or
+    the associations of descriptors (§11)."""
 
     DETECTION = "detection"
     DEFAULT = "default"
     STEREOTYPICAL = "stereotypical"
     NON_STEREOTYPICAL = "non_stereotypical"
+    DESCRIPTORS = "descriptors"
 
 
 PULL = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)

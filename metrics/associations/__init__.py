@@ -1,0 +1,1 @@
+"""Associations that models make by themselves (PROTOCOL §11; BiasDora, Raj et al. 2024)."""
