@@ -22,9 +22,9 @@ def rows_of(setting):
 
 
 def planted(draw, name, letter):
-    """Kind people are 'kword' three times of four, everybody else anything."""
+    """Kind people are 'kplanted' three times of four; nobody else is."""
     if letter == "k" and name == "kind" and draw.random() < 0.75:
-        return "kword"
+        return "kplanted"
     if letter == "x" and draw.random() < 0.2:
         return "no word comes to mind"
     return draw.choice(VOCABULARY[letter])
@@ -62,7 +62,7 @@ def test_completed_words_are_scored_as_an_independent_computation_does():
         assert (row.score, row.p_value) == pytest.approx((numbers["score"], numbers["p"]), abs=1e-12)
 
     expected = plain.pairs(corrected, n=1, corrected=True)
-    assert ("kind", "kword") in expected
+    assert ("kind", "kplanted") in expected
     assert ("tall", "nowordcomestomind") not in expected
     assert sum(row.corrected_tf is not None for row in found.values()) == len(expected)
     for (name, word), numbers in expected.items():
@@ -72,7 +72,7 @@ def test_completed_words_are_scored_as_an_independent_computation_does():
             (numbers["score"], numbers["z"], numbers["q"]), abs=1e-9
         )
         assert row.significant_corrected == numbers["significant"]
-    assert found[pk_of["kind"], "kword"].significant_corrected
+    assert found[pk_of["kind"], "kplanted"].significant_corrected
     assert setting.facts["documents"] == 4 * 30
     assert setting.facts["unparsed"] == sum(not words for *_, words in corrected) > 0
 
