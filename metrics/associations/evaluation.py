@@ -88,6 +88,11 @@ def check_run(run: Run) -> None:
         )
 
 
+def names_of(group: IdentityGroup) -> tuple[str, ...]:
+    """The names whose words are the descriptor's own."""
+    return group.name, group.demonym, group.singular, group.plural
+
+
 def design_of(run: Run) -> dict[str, Any]:
     return dict(run.recipe.get("design") or {})
 
@@ -107,9 +112,7 @@ def evaluate(run: Run) -> Evaluated:
     own = {}
     for number, ids in enumerate(descriptors.groups_of):
         groups = [descriptors.groups[pk] for pk in ids]
-        own[number] = own_words(
-            name for one in groups for name in (one.name, one.demonym, one.singular, one.plural)
-        )
+        own[number] = own_words(name for one in groups for name in names_of(one))
     counting = Counting(own, needs_brackets=design_of(run).get("answers") != "words")
     counting.add(_answers(run, descriptors))
     words = counting.words
