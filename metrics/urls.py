@@ -20,9 +20,7 @@ urlpatterns = [
     path("associations/", associations.association_runs, name="association_runs"),
     path("associations/words/", associations.show_words, name="show_words"),
     path(_ASSOCIATIONS, associations.associations, name="associations"),
-    path(
-        f"{_ASSOCIATIONS}descriptors/<int:group>/", associations.descriptor, name="association_descriptor"
-    ),
+    path(f"{_ASSOCIATIONS}descriptors/<int:group>/", associations.descriptor, name="association_descriptor"),
     path(f"{_ASSOCIATIONS}words/<int:association>/", associations.association, name="association"),
     path(f"{_ASSOCIATIONS}<slug:action>/", associations.association_action, name="association_action"),
     path("candidate-runs/", candidates.candidate_runs, name="candidate_runs"),

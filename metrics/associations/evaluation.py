@@ -62,21 +62,32 @@ class FoundSetting:
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """`groups`: by id, of all descriptors."""
-
-    settings: list[FoundSetting]
-    groups: dict[int, IdentityGroup]
-
-
-@dataclass(frozen=True)
-class _Descriptors:
+class Descriptors:
     """The descriptors of a run: groups of one name are one descriptor. `number_of`: group -> its number;
     `groups_of`: its number -> the ids of its groups."""
 
     number_of: dict[int, int]
     groups_of: list[tuple[int, ...]]
     groups: dict[int, IdentityGroup]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The answers of a run as they were counted."""
+
+    descriptors: Descriptors
+    counts: list[tuple[SettingCounts, PairCounts, PairCounts]]
+    words: list[str]
+
+    @property
+    def groups(self) -> dict[int, IdentityGroup]:
+        """The groups of all descriptors, by id."""
+        return self.descriptors.groups
+
+    def settings(self) -> Iterator[FoundSetting]:
+        """The associations of one setting after the other: half a million would fill the memory."""
+        for counts in self.counts:
+            yield _found(*counts, self.words, self.descriptors)
 
 
 def check_run(run: Run) -> None:
@@ -115,12 +126,10 @@ def evaluate(run: Run) -> Evaluated:
         own[number] = own_words(name for one in groups for name in names_of(one))
     counting = Counting(own, needs_brackets=design_of(run).get("answers") != "words")
     counting.add(_answers(run, descriptors))
-    words = counting.words
-    settings = [_found(*counts, words, descriptors) for counts in counting.results()]
-    return Evaluated(settings, descriptors.groups)
+    return Evaluated(descriptors, counting.results(), counting.words)
 
 
-def _descriptors(run: Run) -> _Descriptors:
+def _descriptors(run: Run) -> Descriptors:
     """By name, in any case: a name in several dimensions is asked the same question."""
     asked = set(run.jobs.order_by().values_list("group", flat=True).distinct()) - {None}
     asked |= set(design_of(run).get("groups") or ())
@@ -131,10 +140,10 @@ def _descriptors(run: Run) -> _Descriptors:
         by_name.setdefault(group.name.casefold(), []).append(group.pk)
     groups_of = [tuple(ids) for ids in by_name.values()]
     number_of = {pk: number for number, ids in enumerate(groups_of) for pk in ids}
-    return _Descriptors(number_of, groups_of, groups)
+    return Descriptors(number_of, groups_of, groups)
 
 
-def _answers(run: Run, descriptors: _Descriptors) -> Iterator[ReadAnswer]:
+def _answers(run: Run, descriptors: Descriptors) -> Iterator[ReadAnswer]:
     rows = Answer.objects.filter(run=run, job__group__isnull=False).order_by()
     columns = rows.values_list("job__group", "job__key", "job__number", "text")
     settings = {setting.value: setting for setting in Setting}
@@ -155,7 +164,7 @@ def _found(
     published: PairCounts,
     corrected: PairCounts,
     words: list[str],
-    descriptors: _Descriptors,
+    descriptors: Descriptors,
 ) -> FoundSetting:
     setting, documents = counts.setting, counts.facts.documents
     n = published_n(setting, documents)

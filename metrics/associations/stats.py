@@ -45,7 +45,7 @@ class Scores:
 @dataclass(frozen=True)
 class LogOdds:
     """z of the log-odds ratio, its one-sided q (Benjamini and Hochberg) within the setting; nan where it is
-    undefined, because nothing else was said of anybody."""
+    undefined, because nothing else was said of anybody. `significant`: see `log_odds`."""
 
     z: Floats
     q: Floats
@@ -85,8 +85,10 @@ def log_odds(counts: PairCounts, *, alpha_0: float = ALPHA_0) -> LogOdds:
               z = \delta \Big/ \sqrt{\tfrac{1}{y_{dw} + \alpha_w} + \tfrac{1}{y_{-dw} + \alpha_w}}
 
     y: counts in the answers about d, and about all others (-d); n: their sums; \alpha_w: \alpha_0 times the
-    share of w in the whole setting. p is one-sided; q is Benjamini's and Hochberg's over all pairs;
-    significant if q < 0.05.
+    share of w in the whole setting. p is one-sided; q is Benjamini's and Hochberg's over all pairs.
+
+    Significant if q < 0.05 and `exact_q` < 0.05. The second, because z is no normal variable where a word is
+    rare: of words that everybody says equally often, but rarely, up to a fifth would have q < 0.05.
 
     Raises ValueError unless `alpha_0` is positive.
     """
@@ -111,4 +113,24 @@ def log_odds(counts: PairCounts, *, alpha_0: float = ALPHA_0) -> LogOdds:
     known = ~np.isnan(z)
     if known.any():
         q[known] = scipy_stats.false_discovery_control(scipy_stats.norm.sf(z[known]))
-    return LogOdds(z, q, q < LEVEL)
+    return LogOdds(z, q, (q < LEVEL) & (exact_q(counts) < LEVEL))
+
+
+def exact_q(counts: PairCounts) -> Floats:
+    r"""Benjamini's and Hochberg's q of :math:`P(Y \ge y_{dw} \mid Y \ge 1)`, where Y is binomial: each of the
+    word's occurrences in the setting is in an answer about d with probability n_d / n. Given Y >= 1, because
+    only pairs that occur are tested; so a word that was said once of d is never significant.
+
+    Examples
+    --------
+    >>> one = PairCounts(*(np.array(c) for c in ([0, 0, 1], [0, 1, 1], [9, 1, 9], [9, 2, 2])), documents=10)
+    >>> exact_q(one).round(3).tolist()
+    [0.009, 1.0, 0.01]
+    """
+    y = counts.tf
+    of_word = np.bincount(counts.word, weights=y)[counts.word]
+    share = np.bincount(counts.descriptor, weights=y)[counts.descriptor] / y.sum()
+    at_least_one = -np.expm1(of_word * np.log1p(-np.minimum(share, 1 - 1e-12)))
+    p = np.minimum(1.0, scipy_stats.binom.sf(y - 1, of_word, share) / at_least_one)
+    found: Floats = scipy_stats.false_discovery_control(p)
+    return found

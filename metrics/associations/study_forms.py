@@ -114,8 +114,8 @@ class StudyForm(forms.Form):
     )
 
     def __init__(self, *args: Any, run: Run, **kwargs: Any) -> None:
-        initial = {"name": f"associations-{run.name.lower()}"[:80], "image_set": run.image_set}
-        super().__init__(*args, initial={**initial, **kwargs.pop("initial", {})}, **kwargs)
+        kwargs["initial"] = {"name": f"associations-{run.name.lower()}"[:80], "image_set": run.image_set}
+        super().__init__(*args, **kwargs)
         field = self.fields["visual"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = Study.objects.filter(tasks__kind=TaskKind.VISUAL_NATURE).distinct().order_by("title")

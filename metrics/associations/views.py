@@ -22,8 +22,8 @@ from generation.models import Run
 from metrics.associations import queries
 from metrics.associations.askings import Setting
 from metrics.associations.evaluation import AssociationsRefused, check_run
-from metrics.associations.study_forms import FilterForm, StudyForm
 from metrics.associations.services import lists
+from metrics.associations.study_forms import FilterForm, StudyForm
 from metrics.associations.tasks import enqueue
 from metrics.core.tables import requested_order
 from metrics.models import AssociationList, ModelAssociation, Variant
@@ -34,8 +34,12 @@ _TEXT_COLUMNS = frozenset({"descriptor", "dimension", "word", "setting"})
 _FIELDS: Mapping[Variant, Mapping[str, str]] = {
     Variant.PUBLISHED: {"tf": "tf", "df": "df", "score": "score", "p": "p_value", "z": "z", "q": "q"},
     Variant.CORRECTED: {
-        **{"tf": "corrected_tf", "df": "corrected_df", "score": "corrected_score"},
-        **{"p": "p_value", "z": "z", "q": "q"},
+        "tf": "corrected_tf",
+        "df": "corrected_df",
+        "score": "corrected_score",
+        "p": "p_value",
+        "z": "z",
+        "q": "q",
     },
 }
 """Column of the table -> field, by variant."""

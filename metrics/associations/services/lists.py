@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from annotation.core.leases import Claim
 from generation.models import Run
 from metrics.associations import evaluation
-from metrics.associations.evaluation import AssociationsRefused, Evaluated
+from metrics.associations.evaluation import AssociationsRefused, FoundSetting
 from metrics.core.run_lists import RunLists, replace_rows
 from metrics.models import AssociationList, ModelAssociation
 
@@ -22,25 +22,26 @@ def _digest(found: AssociationList) -> str:
 def _find(claim: Claim[AssociationList]) -> None:
     [found] = claim.jobs
     digest = _digest(found)
-    result = evaluation.evaluate(found.run)
-    there = {
-        (one.setting.value, group, row.word)
-        for one in result.settings
-        for row in one.associations
-        for group in row.groups
-    }
-    stored = replace_rows(
+    facts = {}
+    for one in evaluation.evaluate(found.run).settings():
+        facts[one.setting.value] = one.facts
+        if not _store(claim, one):
+            return
+    claim.finish(digest=digest, settings=facts)
+
+
+def _store(claim: Claim[AssociationList], one: FoundSetting) -> bool:
+    [found] = claim.jobs
+    there = {(one.setting.value, group, row.word) for row in one.associations for group in row.groups}
+    return replace_rows(
         claim,
-        ModelAssociation.objects.filter(association_list=found),
-        _rows(found, result),
+        found.associations.filter(setting=one.setting.value),
+        _rows(found, one),
         parent="association_list",
         key=("setting", "group", "word"),
         columns=_COLUMNS,
         kept=there.__contains__,
     )
-    if stored:
-        facts = {one.setting.value: one.facts for one in result.settings}
-        claim.finish(digest=digest, settings=facts)
 
 
 LISTS = RunLists(AssociationList, digest=_digest, find=_find, refused=AssociationsRefused)
@@ -55,15 +56,14 @@ def request(*, run: Run) -> AssociationList:
     return LISTS.request(run, evaluation.digest(run))
 
 
-def _rows(found: AssociationList, result: Evaluated) -> Iterator[ModelAssociation]:
-    for one in result.settings:
-        for row in one.associations:
-            values = {column: getattr(row, column) for column in _COLUMNS}
-            for group in row.groups:
-                yield ModelAssociation(
-                    association_list=found,
-                    setting=one.setting.value,
-                    group_id=group,
-                    word=row.word,
-                    **values,
-                )
+def _rows(found: AssociationList, one: FoundSetting) -> Iterator[ModelAssociation]:
+    for row in one.associations:
+        values = {column: getattr(row, column) for column in _COLUMNS}
+        for group in row.groups:
+            yield ModelAssociation(
+                association_list=found,
+                setting=one.setting.value,
+                group_id=group,
+                word=row.word,
+                **values,
+            )

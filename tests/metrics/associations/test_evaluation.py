@@ -49,7 +49,7 @@ def test_completed_words_are_scored_as_an_independent_computation_does():
                 one, other = plain.words_of_completion(text, letter)
                 published.append((name, (row, number), one))
                 corrected.append((name, (row, number), other))
-    [setting] = evaluate(answered.run(given, answers="words")).settings
+    [setting] = evaluate(answered.run(given, answers="words")).settings()
     pk_of = {"kind": (groups[0].pk, groups[2].pk), "tall": (groups[1].pk,), "rich": (groups[3].pk,)}
     found = rows_of(setting)
 
@@ -85,7 +85,7 @@ def test_descriptions_are_documents_of_their_own():
         for number, draw in enumerate([0, 2, 1, 2, 1, 0])
     ]
     run = answered.run(given, kind=RunKind.DESCRIPTIONS)
-    [setting] = evaluate(run).settings
+    [setting] = evaluate(run).settings()
     found = rows_of(setting)
     names = {about[0].pk: {"old", "person"}, about[1].pk: {"rich", "person"}}
     for variant in ("published", "corrected"):
@@ -118,7 +118,7 @@ def test_where_nothing_was_planted_hardly_anything_is_significant():
             for letter in plain.LETTERS:
                 text = f"[{draw.choice(VOCABULARY[letter])}]"
                 given.append((group, f"t2t-noun/{row}/{letter}", number, text))
-    [setting] = evaluate(answered.run(given)).settings
+    [setting] = evaluate(answered.run(given)).settings()
     false = sum(row.significant_corrected for row in setting.associations)
     assert false <= 0.05 * len(setting.associations)
     assert setting.facts["significant"] > 0  # as published, a score that grows with tf is significant anyway
