@@ -3,14 +3,15 @@
 from django.utils import timezone
 
 from annotation.core.leases import JobState
+from annotation.models import IdentityGroup
 from generation.models import Answer, Job, Run, RunKind, RunState
 from metrics.associations.askings import PURPOSE
 from metrics.associations.services import lists
-from tests import factories
 
 
 def group(name, axis="nationality", **fields):
-    return factories.group(name, axis=axis, demonym=name, **fields)
+    fields.setdefault("demonym", name)
+    return IdentityGroup.objects.get_or_create(name=name, axis=axis, defaults=fields)[0]
 
 
 def run(given=(), name="asked", *, kind=RunKind.COMPLETIONS, **design):
