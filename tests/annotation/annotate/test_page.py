@@ -320,7 +320,7 @@ def test_the_other_ratings_are_plain_forms_too(client, kind):
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
     page = client.get("/studies/plain/annotate/")
     assert "Most <strong>Mexican</strong> are <strong>merry</strong>." in page.text
-    assert ("not whether you hold it" in page.text) == (kind != "offensiveness")
+    assert ("not whether you hold it" in page.context["note"]) == (kind != "offensiveness")
     client.post("/studies/plain/annotate/", {**fields(page), "value": "1"})
     assert Judgement.objects.get().value == 1
 

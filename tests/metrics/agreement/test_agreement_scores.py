@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.models import IdentityGroup, Judgement, ProfileAnswer, Response, Slot, SlotState, TaskKind
+from metrics.agreement.data import ratings
 from metrics.agreement.data.ratings import read_ratings
 from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.core.answers import counted_judgements
@@ -99,6 +100,12 @@ def test_how_biased_an_association_is_has_an_order_in_which_unsure_has_no_place(
     assert found["alpha", "task: association; reading: ordinal", "", ""].value == pytest.approx(expected)
     assert found["percentage", "task: association; reading: nominal", "old", ""].n == 6
     assert scores(study, by="pool"), "there are pools, since it is about groups"
+    before = digest(study)
+    Response.objects.order_by("pk").first().delete()
+    assert digest(study) != before
+    Response.objects.all().delete()
+    without = ratings.inputs_fingerprint(study, {"by": "none"})
+    assert without == [[0, 0, 0]] * 4, "stored scores of before this kind are up to date"
 
 
 def test_known_annotators_are_resampled_with_the_images_and_unknown_ones_are_not():
