@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.imports.readers.oddities import FileRefused
