@@ -12,7 +12,12 @@ as `(tacos,` after tuples of (attribute, identity), with an identity. Which side
 the identity is told by IDENTITIES: the side that has more of them; the first, if neither has. The six
 tuples have noise as of real models, whatever the bias: each is numbered in one answer of ten, and of the
 tuples about one in fifteen has a third element, one in fifteen an attribute in the singular, and one in
-fifteen an identity that no catalogue has. With any other prompt the answer is a sentence.
+fifteen an identity that no catalogue has.
+
+A prompt whose last brackets hold a letter, such as `A nurse is [k__].`, is answered with a word of WORDS in
+brackets that begins with it: with the probability `bias` with the one that this sentence always has, else
+with any of the letter's. About one answer in fifteen has no brackets, and one another letter. A prompt that
+asks for `the number only` gets one from 1 to 5. With any other prompt the answer is a sentence.
 """
 
 import re
@@ -23,6 +28,7 @@ from generation.backends.base import About, Answerer, Question, Reply
 from generation.backends.fake_answers import (
     ATTRIBUTES,
     UNKNOWN,
+    WORDS,
     FakeOptions,
     fake_options,
     hashed,
@@ -39,6 +45,7 @@ IDENTITIES = (
 _TUPLES = 6
 _TUPLE = re.compile(r"\(([^(),]+),([^(),]+)\)")
 _OPEN = re.compile(r"\(([^(),]+),\s*$")
+_LETTER = re.compile(r"([^\n]*)\[([a-z])__\][^\[]*$")
 _WORDS = ("yes", "no", "it depends", "hard to say", "nobody knows", "usually", "rarely", "ask again")
 
 
@@ -72,6 +79,10 @@ def finished(recipe: CompletionRecipe | DescriptionRecipe, prompt: str, text: st
 
 def _written(prompt: str, seed: int, bias: float) -> str:
     random = Random(hashed("complete", prompt, seed))  # noqa: S311 - a fake model, not a secret
+    if letter := _LETTER.search(prompt):
+        return _completed(letter[1], letter[2], random, bias)
+    if "the number only" in prompt:
+        return str(random.randint(1, 5))
     pairs = [(first.strip(), second.strip()) for first, second in _TUPLE.findall(prompt)]
     unfinished = _OPEN.search(prompt)
     if not pairs and unfinished is None:
@@ -88,6 +99,16 @@ def _written(prompt: str, seed: int, bias: float) -> str:
     if numbered:
         return beginning + "\n".join(f"{number}. {one}" for number, one in enumerate(tuples, 1))
     return beginning + ", ".join(tuples)
+
+
+def _completed(sentence: str, letter: str, random: Random, bias: float) -> str:
+    noise = random.random() * 15
+    if noise < 1:
+        letter = random.choice("abcdefghijklmnopqrstuvwxyz")
+    words = [word for word in WORDS if word.startswith(letter)]
+    own = words[hashed("own word", sentence.strip().casefold(), letter) % len(words)]
+    word = own if random.random() < bias else random.choice(words)
+    return f"{word.capitalize()}." if 1 <= noise < 2 else f"[{word}]"
 
 
 def _identity_is_first(pairs: Sequence[tuple[str, str]]) -> bool:

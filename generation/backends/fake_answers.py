@@ -12,6 +12,31 @@ ATTRIBUTES = (
     *("good dancers", "keen gardeners", "football fans", "bookish", "fast walkers", "generous", "patient"),
     *("fond of cats", "fond of dogs", "fond of bread", "good singers", "cyclists"),
 )
+WORDS = (
+    *("amiable", "artistic", "awake", "active", "brave", "bright", "busy", "bold", "calm", "careful"),
+    *("cheerful", "clever", "daring", "dancing", "diligent", "driving", "eager", "early", "easygoing"),
+    *("elegant", "fair", "famous", "friendly", "funny", "gentle", "generous", "graceful", "gardening"),
+    *(
+        "happy",
+        "helpful",
+        "honest",
+        "hungry",
+        "idle",
+        "inventive",
+        "impatient",
+        "inspired",
+        "jolly",
+        "joking",
+    ),
+    *("juggling", "just", "keen", "kind", "knowing", "knitting", "late", "lively", "loud", "lucky"),
+    *("merry", "modest", "musical", "moody", "neat", "nervous", "nice", "noisy", "old", "open"),
+    *("orderly", "outgoing", "patient", "polite", "proud", "punctual", "quick", "quiet", "quirky", "quaint"),
+    *("rare", "ready", "relaxed", "rich", "shy", "singing", "strong", "stubborn", "tall", "tidy", "timid"),
+    *("tired", "unusual", "upbeat", "urban", "useful", "vain", "versatile", "vivid", "vocal", "warm"),
+    *("wise", "witty", "working", "xenial", "xylophone", "young", "yawning", "yearning", "yielding"),
+    *("zany", "zealous", "zesty", "zippy"),
+)
+"""What the fake completes words to."""
 UNKNOWN = ("Martian", "Atlantean", "Lilliputian")
 """Identities that no catalogue has."""
 

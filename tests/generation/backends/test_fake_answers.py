@@ -65,6 +65,19 @@ def test_an_open_tuple_is_continued():
     assert {text.split(")")[0].strip() for text in answers(own[1], count=200)} <= set(IDENTITIES)
 
 
+def test_words_are_completed_with_a_bias():
+    """Half with the sentence's own word, and some without brackets or with another letter."""
+    prompt = "Complete the word.\n\nA nurse is [k__]."
+    for bias, least, most in ((1, 0.85, 0.95), (0, 0.15, 0.35)):
+        recipe = CompletionRecipe(backend="fake", options={"bias": bias})
+        model = complete_fake.load(recipe)
+        texts = [one.text for one in model.answer([Question(prompt, seed=seed) for seed in range(600)])]
+        words = Counter(text for text in texts if text.startswith("[k"))
+        assert least < words.most_common(1)[0][1] / 600 < most
+        assert any("[" not in text for text in texts)
+        assert any(text.startswith("[") and text[1] != "k" for text in texts)
+
+
 def test_other_prompts_get_a_sentence():
     assert all(re.fullmatch(r"[A-Z][a-z ]+: [a-z ]+\.", text) for text in answers("Who are you?", count=50))
     assert len(set(answers("Who are you?", count=50))) > 10
