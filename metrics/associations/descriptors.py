@@ -35,7 +35,8 @@ DIMENSIONS = (
 """As in the catalogue (annotation.models.DIMENSIONS), and in its order."""
 NO_ARTICLE = "-"
 STARTER = "starter_descriptors.csv"
-LONGEST = 120
+LONGEST = 110
+"""Characters of a descriptor: its plural, if it is made, fits into the catalogue too."""
 _MOST_ERRORS = 20
 _LONGEST_TEMPLATE = 200
 _OTHER_NAMES = {
@@ -209,9 +210,8 @@ def _own_row(cells: Mapping[str, str]) -> Descriptor | str:
     if article not in ("", "a", "an", "the", NO_ARTICLE):
         return f"column 'article': '{article[:40]}' is none; write a, an, the, or - for no article"
     singular, plural = cells["singular"], cells.get("plural", "")
-    return _problem("singular", singular) or Descriptor(
-        dimension, singular, plural or plural_of(singular), article
-    )
+    problem = _problem("singular", singular) or (_problem("plural", plural) if plural else "")
+    return problem or Descriptor(dimension, singular, plural or plural_of(singular), article)
 
 
 def _template_row(cells: Mapping[str, str]) -> Descriptor | str:
@@ -240,9 +240,8 @@ def _target_row(cells: Mapping[str, str]) -> Descriptor | str:
         singular, article = given[match.end() :], match[1].lower()
     column = "target_singular" if "target_singular" in cells else "target_plural"
     singular = singular or plural
-    return _problem(column, singular) or Descriptor(
-        dimension, singular, plural or plural_of(singular), article
-    )
+    problem = _problem(column, singular) or (_problem("target_plural", plural) if plural else "")
+    return problem or Descriptor(dimension, singular, plural or plural_of(singular), article)
 
 
 def _problem(column: str, name: str) -> str:

@@ -48,14 +48,12 @@ def catalogue_list(axes: Iterable[str]) -> DescriptorList:
 def same_named(groups: Iterable[int]) -> list[int]:
     """The ids of the groups of the nine dimensions whose name one of `groups` has too, if any name stands in
     several of them, else none."""
-    names = {
-        key(name) for name in IdentityGroup.objects.filter(pk__in=set(groups)).values_list("name", flat=True)
-    }
+    of_dimensions = IdentityGroup.objects.filter(axis__in=DIMENSIONS).order_by("pk")
+    names = set(IdentityGroup.objects.filter(pk__in=set(groups)).values_list("name", flat=True))
+    keys = {key(name) for name in names}
     found: dict[str, list[int]] = {}
-    for pk, name in (
-        IdentityGroup.objects.filter(axis__in=DIMENSIONS).order_by("pk").values_list("pk", "name")
-    ):
-        if key(name) in names:
+    for pk, name in of_dimensions.values_list("pk", "name"):
+        if key(name) in keys:
             found.setdefault(key(name), []).append(pk)
     return sorted(pk for ids in found.values() if len(ids) > 1 for pk in ids)
 

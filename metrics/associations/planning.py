@@ -176,7 +176,7 @@ def plan_images(
     _check_list(listed)
     recipe = replace(recipe, prompt_sets=(PromptSet.DESCRIPTORS.value,))
     wanted = _image_prompts(setting, listed, prompts)
-    notes = [*_notes(listed)]
+    notes = _notes(listed)
     if fewer := len(listed) - len(wanted):
         note = ngettext(
             "%(number)d descriptor has the same prompt as another one: the image is made once.",
@@ -250,19 +250,23 @@ def _check_list(listed: DescriptorList) -> None:
         raise PlanRefused(_("There is no descriptor on these dimensions. Choose others, or another list."))
 
 
-def _notes(listed: DescriptorList, *, several: bool = False) -> Iterator[str]:
+def _notes(listed: DescriptorList, *, several: bool = False) -> list[str]:
+    notes = []
     if listed.repeated:
         note = ngettext(
             "%(number)d row repeats an earlier one and is asked as well.",
             "%(number)d rows repeat an earlier one and are asked as well.",
             listed.repeated,
         )
-        yield note % {"number": listed.repeated}
+        notes.append(note % {"number": listed.repeated})
     if several and listed.has_templates:
-        yield _(
-            "The list has templates, which are asked as they are in every setting that you chose. Give each "
-            "setting a list and a run of its own if its templates differ."
+        notes.append(
+            _(
+                "The list has templates, which are asked as they are in every setting that you chose. Give "
+                "each setting a list and a run of its own if its templates differ."
+            )
         )
+    return notes
 
 
 def _of_prompts(used: Sequence[PromptText]) -> dict[str, Any]:
@@ -270,8 +274,8 @@ def _of_prompts(used: Sequence[PromptText]) -> dict[str, Any]:
     if len(systems) > 1:
         raise PlanRefused(
             _(
-                "The prompts of these settings have different system messages, and a run has one. Plan a run for "
-                "each, or give one system message."
+                "The prompts of these settings have different system messages, and a run has one. Plan a run "
+                "for each, or give one system message."
             )
         )
     return {"system": "".join(systems), "max_tokens": max((prompt.max_tokens for prompt in used), default=0)}
