@@ -244,7 +244,9 @@ class AssociationList(LeasedJob):
 
     class Meta:
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(state__in=JobState.values), name="associationlist_state_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=JobState.values), name="associationlist_state_known"
+            ),
             models.CheckConstraint(condition=CLAIM_IFF_CLAIMED, name="associationlist_claim_iff_claimed"),
             models.CheckConstraint(
                 condition=~Q(state=JobState.FAILED) | ~Q(error=""), name="associationlist_failed_says_why"

@@ -21,6 +21,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 _OF_DESCRIPTOR = frozenset({"article", "singular", "plural", "letter"})
 _MOST_TOKENS = 32_768
 _LONGEST = 20_000
+_LONGEST_OF_IMAGE = 300
 BIAS_LEVEL = "bias-level"
 
 
@@ -151,8 +152,9 @@ def _parsed(name: str, table: Mapping[str, Any]) -> PromptText:
         _OF_DESCRIPTOR if is_words else set(),
         needed=is_words,
     )
-    fields = {field: table[field].strip() if kind is str else table[field] for field, kind in _FIELDS.items()
-              if field in table}  # fmt: skip
+    if name.startswith("images-") and len(table["prompt"]) > _LONGEST_OF_IMAGE:
+        raise PromptsRefused(f"{name}: prompt: use at most {_LONGEST_OF_IMAGE} characters.")
+    fields = {field: value.strip() if isinstance(value, str) else value for field, value in table.items()}
     return PromptText(name=name, **fields)
 
 
