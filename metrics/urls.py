@@ -1,6 +1,7 @@
 from django.urls import path
 
 from metrics.agreement import views as agreement
+from metrics.associations import planning_views as association_plans
 from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview
@@ -15,6 +16,7 @@ from metrics.votes import views as votes
 _CANDIDATES = "candidate-runs/<int:pk>/"
 
 urlpatterns = [
+    path("associations/new/", association_plans.plan_associations, name="plan_associations"),
     path("candidate-runs/", candidates.candidate_runs, name="candidate_runs"),
     path("candidate-runs/new/", candidates.plan_candidates, name="plan_candidates"),
     path(_CANDIDATES, candidates.candidates, name="candidates"),

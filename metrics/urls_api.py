@@ -3,6 +3,7 @@
 from django.urls import path
 
 from metrics.agreement import api as agreement
+from metrics.associations import planning_api as association_plans
 from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
@@ -31,6 +32,7 @@ urlpatterns = [
     path(f"{_RUNS}/<int:number>", score_runs.OneScoreRun.as_view(), name="score_run"),
     path(f"{_RUNS}/<int:number>/scores", score_runs.RunScores.as_view(), name="score_run_scores"),
     path(f"{_RUNS}/<int:number>/retry", score_runs.RetryScoreRun.as_view(), name="score_run_retry"),
+    path("association-runs", association_plans.AssociationRuns.as_view(), name="association_runs"),
     path("candidate-runs", candidates.CandidateRuns.as_view(), name="candidate_runs"),
     path(_CANDIDATES, candidates.OneCandidateList.as_view(), name="candidate_list"),
     path(f"{_CANDIDATES}/study", candidates.CandidatesStudy.as_view(), name="candidates_study"),

@@ -154,7 +154,9 @@ def _parsed(name: str, table: Mapping[str, Any]) -> PromptText:
     )
     if name.startswith("images-") and len(table["prompt"]) > _LONGEST_OF_IMAGE:
         raise PromptsRefused(f"{name}: prompt: use at most {_LONGEST_OF_IMAGE} characters.")
-    fields = {field: value.strip() if isinstance(value, str) else value for field, value in table.items()}
+    fields: dict[str, Any] = {
+        field: value.strip() if isinstance(value, str) else value for field, value in table.items()
+    }
     return PromptText(name=name, **fields)
 
 

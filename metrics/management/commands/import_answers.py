@@ -107,8 +107,8 @@ class Command(BaseCommand):
         "JSON lines or CSV (UTF-8, perhaps compressed with gzip), one answer a line: prompt and text, and "
         "where known key, number, seed, ended, tokens_in, tokens_out, seconds, image; other fields are kept. "
         "For inference a CSV of source, identity, attribute, verb, object, entailment, neutral, "
-        "contradiction. In the layout of BiasDora's authors, bias_type, template, answer_a to answer_z, run and "
-        "seed, or id and generated_output. "
+        "contradiction. In the layout of BiasDora's authors, bias_type, template, answer_a to answer_z, run "
+        "and seed, or id and generated_output. "
         "If a line is wrong, nothing is imported. Importing the same file again changes nothing."
     )
 
