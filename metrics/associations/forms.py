@@ -148,6 +148,11 @@ class DescribedForm(_TextsForm):
     title = _("Descriptions of images that were made for descriptors")
     MODALITY = "t2i"
     MAIN_FIELDS = ("name", "image_set", "setting", "instruction", "wording", *_LIMITS_SHOWN)
+    DEFAULTS: Mapping[str, Any] = {
+        **_TextsForm.DEFAULTS,
+        "setting": Setting.IMAGES_OF_ONE.value,
+        "instruction": Instruction.STRAIGHTFORWARD.value,
+    }
     setting = forms.ChoiceField(label=_("The images show"), choices=_labels(settings_of(Modality.T2I)))
     instruction = forms.ChoiceField(label=_("Instruction"), choices=_INSTRUCTIONS)
 
@@ -189,7 +194,12 @@ class DescriptorImagesForm(ListForm, ImagesForm):
         *("setting", "source", "descriptors", "file", "dimensions"),
         *("wording", "images_per_prompt", "image_set", "seed"),
     )
-    DEFAULTS: Mapping[str, Any] = {"images_per_prompt": planning.TIMES, "seed": None, "lora": ""}
+    DEFAULTS: Mapping[str, Any] = {
+        "setting": Setting.IMAGES_OF_ONE.value,
+        "images_per_prompt": planning.TIMES,
+        "seed": None,
+        "lora": "",
+    }
     study = groups = prompts = None  # type: ignore[assignment]  # the fields of ImagesForm
     setting = forms.ChoiceField(label=_("The images show"), choices=_labels(settings_of(Modality.T2I)))
     images_per_prompt = forms.IntegerField(label=_("Images of each descriptor"), min_value=1, max_value=1000)
