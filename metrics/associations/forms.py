@@ -13,9 +13,9 @@ from generation.recipes.askings import MOST_TOKENS, CompletionRecipe, Descriptio
 from generation.recipes.limits import Limits
 from generation.recipes.prompts import PromptSet
 from generation.recipes.recipes import ImageRecipe, Recipe
-from generation.runs.forms.askings import LIMITS, CompletionsForm, DescriptionsForm
-from generation.runs.forms.base import number_field, text_field
-from generation.runs.forms.images import ImagesForm
+from generation.runs.planning_forms.askings import LIMITS, CompletionsForm, DescriptionsForm
+from generation.runs.planning_forms.base import number_field, text_field
+from generation.runs.planning_forms.images import ImagesForm
 from metrics.associations import planning
 from metrics.associations.askings import Modality, Setting, settings_of
 from metrics.associations.list_form import ListForm, WordingForm

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.imports.readers.oddities import FileRefused
 from annotation.models import DIMENSIONS, Axis
-from generation.runs.forms.base import RunForm
+from generation.runs.planning_forms.base import RunForm
 from metrics.associations.descriptors import DescriptorList, read_descriptors, starter_list
 from metrics.associations.groups import catalogue_list
 from metrics.associations.prompts import (

@@ -22,7 +22,7 @@ from generation.recipes.askings import (
 )
 from generation.recipes.limits import MOST_IN_FLIGHT, Limits
 from generation.recipes.recipes import FAKE, AskingRecipe, Recipe
-from generation.runs.forms.base import (
+from generation.runs.planning_forms.base import (
     OptionsForm,
     dtype_field,
     image_set_choices,

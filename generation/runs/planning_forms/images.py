@@ -23,7 +23,7 @@ from generation.recipes.recipes import (
     ImageRecipe,
     Recipe,
 )
-from generation.runs.forms.base import (
+from generation.runs.planning_forms.base import (
     OptionsForm,
     RunForm,
     dtype_field,
