@@ -22,6 +22,7 @@ _OF_DESCRIPTOR = frozenset({"article", "singular", "plural", "letter"})
 _MOST_TOKENS = 32_768
 _LONGEST = 20_000
 _LONGEST_OF_IMAGE = 300
+_MOST_VERSION = 1_000_000
 BIAS_LEVEL = "bias-level"
 
 
@@ -104,7 +105,7 @@ def changes_of_folder(folder: Path) -> dict[str, PromptText]:
     for path in sorted(folder.glob("*.toml")):
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise PromptsRefused(f"{path.name}: this is not TOML in UTF-8 ({error}).") from error
         found[path.stem] = _changed(path.stem, table)
     if not found:
@@ -116,7 +117,7 @@ def changes_of_text(text: str) -> dict[str, PromptText]:
     """The prompts of a text of TOML, each in a table of its name. Raises PromptsRefused."""
     try:
         tables = tomllib.loads(text.replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise PromptsRefused(f"This is not TOML ({error}).") from error
     return {name: _changed(name, table) for name, table in tables.items()}
 
@@ -138,8 +139,10 @@ def _parsed(name: str, table: Mapping[str, Any]) -> PromptText:
     for field, kind in _FIELDS.items():
         if field in table and type(table[field]) is not kind:
             raise PromptsRefused(f"{name}: {field} must be a {'number' if kind is int else 'text'}.")
-    if table.get("version", 0) < 1:
+    if not 1 <= table.get("version", 0) <= _MOST_VERSION:
         raise PromptsRefused(f"{name}: version is missing. Give your wording a number, such as version = 2.")
+    if any("\0" in value for value in table.values() if isinstance(value, str)):
+        raise PromptsRefused(f"{name}: it has a character that is none (\\u0000). Remove it.")
     if not 0 <= table.get("max_tokens", 0) <= _MOST_TOKENS:
         raise PromptsRefused(f"{name}: max_tokens: choose 1 to {_MOST_TOKENS}.")
     is_words = name.startswith("t2t-")

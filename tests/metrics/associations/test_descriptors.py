@@ -158,6 +158,8 @@ def test_a_study_changes_a_prompt(tmp_path):
     ("text", "says"),
     [
         ("x", "not TOML"),
+        ("x = " + "[" * 5000, "not TOML"),
+        ('[i2t-lexical]\nversion = 2\nprompt = "a\\u0000"', "character that is none"),
         ("[t2t-odd]\nversion = 1", "'t2t-odd' is no prompt"),
         ("i2t-lexical = 3", r"begins with \[i2t-lexical\]"),
         ('[i2t-lexical]\nprompt = "x"', "version is missing"),
