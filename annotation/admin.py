@@ -93,9 +93,9 @@ class SourceAdmin(NameReadOnly):
 
 @admin.register(IdentityGroup)
 class IdentityGroupAdmin(NameReadOnly):
-    list_display = ("name", "demonym", "axis", "country", "region", "global_south")
+    list_display = ("name", "demonym", "singular", "plural", "axis", "country", "region", "global_south")
     list_filter = ("axis", "region", "global_south")
-    search_fields = ("name", "demonym", "country")
+    search_fields = ("name", "demonym", "singular", "plural", "country")
     name_fields = ("name", "axis")
 
 

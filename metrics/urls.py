@@ -2,6 +2,7 @@ from django.urls import path
 
 from metrics.agreement import views as agreement
 from metrics.associations import planning_views as association_plans
+from metrics.associations import views as associations
 from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview
@@ -13,10 +14,17 @@ from metrics.score_runs import views as score_runs
 from metrics.visual_nature import views as visual_nature
 from metrics.votes import views as votes
 
+_ASSOCIATIONS = "associations/<int:pk>/"
 _CANDIDATES = "candidate-runs/<int:pk>/"
 
 urlpatterns = [
     path("associations/new/", association_plans.plan_associations, name="plan_associations"),
+    path("associations/", associations.association_runs, name="association_runs"),
+    path("associations/words/", associations.show_words, name="show_words"),
+    path(_ASSOCIATIONS, associations.associations, name="associations"),
+    path(f"{_ASSOCIATIONS}descriptors/<int:group>/", associations.descriptor, name="association_descriptor"),
+    path(f"{_ASSOCIATIONS}words/<int:association>/", associations.association, name="association"),
+    path(f"{_ASSOCIATIONS}<slug:action>/", associations.association_action, name="association_action"),
     path("candidate-runs/", candidates.candidate_runs, name="candidate_runs"),
     path("candidate-runs/new/", candidates.plan_candidates, name="plan_candidates"),
     path(_CANDIDATES, candidates.candidates, name="candidates"),

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from metrics.agreement import api as agreement
+from metrics.associations import api as associations
 from metrics.associations import planning_api as association_plans
 from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
@@ -13,6 +14,7 @@ from metrics.score_runs import api as score_runs
 from metrics.votes import api as votes
 
 _RUNS = "studies/<slug:name>/score-runs"
+_ASSOCIATIONS = "association-runs/<int:number>"
 _CANDIDATES = "candidate-runs/<int:number>"
 _FIGURE = "studies/<slug:name>/figures/<slug:figure>"
 
@@ -33,6 +35,14 @@ urlpatterns = [
     path(f"{_RUNS}/<int:number>/scores", score_runs.RunScores.as_view(), name="score_run_scores"),
     path(f"{_RUNS}/<int:number>/retry", score_runs.RetryScoreRun.as_view(), name="score_run_retry"),
     path("association-runs", association_plans.AssociationRuns.as_view(), name="association_runs"),
+    path(_ASSOCIATIONS, associations.OneAssociationList.as_view(), name="association_list"),
+    path(f"{_ASSOCIATIONS}/study", associations.AssociationStudy.as_view(), name="associations_study"),
+    path(f"{_ASSOCIATIONS}/associations", associations.Associations.as_view(), name="associations"),
+    path(
+        f"{_ASSOCIATIONS}/associations/<int:association>",
+        associations.OneAssociation.as_view(),
+        name="association",
+    ),
     path("candidate-runs", candidates.CandidateRuns.as_view(), name="candidate_runs"),
     path(_CANDIDATES, candidates.OneCandidateList.as_view(), name="candidate_list"),
     path(f"{_CANDIDATES}/study", candidates.CandidatesStudy.as_view(), name="candidates_study"),

@@ -16,7 +16,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(
     [
         *("annotation.exports", "annotation.imports", "generation.jobs"),
-        *("metrics.candidates", "metrics.score_runs"),
+        *("metrics.associations", "metrics.candidates", "metrics.score_runs"),
     ]
 )
 _reporting = ExitStack()

@@ -26,7 +26,7 @@ from annotation.models import (
     Unit,
 )
 from annotation.participation.queries import enrolments
-from annotation.studies.study_file.default_wordings import translated_wording
+from annotation.studies.study_file.default_wordings import shown_identity, translated_wording
 
 JSON = dict[str, Any]
 
@@ -41,6 +41,7 @@ _COLUMNS = (
     "unit__association__attribute__text",
     "unit__association__group__demonym",
     "unit__association__group__name",
+    "unit__association__group__singular",
     "unit__image_id",
     "unit__image__file",
     "unit__image__width",
@@ -134,7 +135,12 @@ def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) 
     row = options[0]
     kind = row["unit__task__kind"]
     attribute = row["unit__attribute__text"] or row["unit__association__attribute__text"] or ""
-    identity = row["unit__association__group__demonym"] or row["unit__association__group__name"] or ""
+    identity = shown_identity(
+        kind,
+        name=row["unit__association__group__name"] or "",
+        demonym=row["unit__association__group__demonym"] or "",
+        singular=row["unit__association__group__singular"] or "",
+    )
     wording, wording_language = _wording(row, language)
     return {
         "unit": row["unit_id"],

@@ -19,6 +19,9 @@ NOTES: dict[str, str | Promise] = {
         "Choose everything that the image depicts. Draw a box around what shows it, "
         "or say that it is visible in the image as a whole."
     ),
+    TaskKind.ASSOCIATION: gettext_lazy(
+        "The question is about the association itself, not whether you hold it."
+    ),
 }
 """Kind of task -> the note under each statement."""
 

@@ -82,6 +82,7 @@ class HoursSerializer(serializers.Serializer):
     skipped = serializers.IntegerField(help_text="Items skipped.")
     offensiveness = serializers.IntegerField(help_text="Items about offensive words that were shown.")
     depiction = serializers.IntegerField(help_text="Items with an image that were shown.")
+    association = serializers.IntegerField(help_text="Items about a biased association that were shown.")
     days = serializers.IntegerField(help_text="Days (UTC) with an answer.")
     first = serializers.DateTimeField(allow_null=True, help_text="Their first answer.")
     last = serializers.DateTimeField(allow_null=True, help_text="Their last answer.")

@@ -34,7 +34,7 @@ _LOOKUPS = {
     "until": "at__date__lte",
 }
 _MS_PER_HOUR = 3_600_000
-_EXPOSURE_KINDS = (TaskKind.OFFENSIVENESS, TaskKind.DEPICTION)
+_EXPOSURE_KINDS = (TaskKind.OFFENSIVENESS, TaskKind.DEPICTION, TaskKind.ASSOCIATION)
 
 
 def choices() -> dict[str, list[tuple[str, str]]]:
@@ -76,6 +76,7 @@ class Hours:
     skipped: int
     offensiveness: int
     depiction: int
+    association: int
     days: int
     first: datetime | None
     last: datetime | None

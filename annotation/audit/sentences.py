@@ -62,6 +62,9 @@ SENTENCES: dict[str, str] = {
     "source deleted": gettext_noop("Deleted the source %(source)s with %(associations)s associations."),
     "source superseded": gettext_noop("Set the source that supersedes %(source)s: %(successor)s."),
     "study made from a file": gettext_noop("Created the study from a file."),
+    "study made of associations": gettext_noop(
+        "Created a study of %(associations)s associations of run %(run)s."
+    ),
     "study made of candidates": gettext_noop("Created a study of %(candidates)s candidates of run %(run)s."),
     "study shows images": gettext_noop("Assigned the image set %(image_set)s to the study."),
     "votes saved as a source": gettext_noop(

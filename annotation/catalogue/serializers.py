@@ -17,6 +17,9 @@ class CataloguedGroupSerializer(serializers.Serializer):
         choices=Region.choices, allow_blank=True, help_text="One of SeeGULL's eight regions."
     )
     global_south = serializers.BooleanField(allow_null=True)
+    singular = serializers.CharField(help_text="How a sentence names one of its people; empty: not given.")
+    plural = serializers.CharField(help_text="... several of its people.")
+    article = serializers.CharField(help_text="The article of the singular.")
 
 
 class AttributeSerializer(serializers.Serializer):

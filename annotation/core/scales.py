@@ -1,7 +1,7 @@
 """The scales of the tasks: the values of a judgement, their labels, and which need a justification.
 
 No models. Texts are English here; pages translate them when they show them. Values are those of the released
-files where a release has them (PROTOCOL §2-§5).
+files where a release has them (PROTOCOL §2-§5, §11).
 """
 
 from dataclasses import dataclass
@@ -46,6 +46,15 @@ OFFENSIVENESS = (
     Label(4, _("Extremely offensive")),
     Label(0, _("Unsure"), _("please say why"), needs_justification=True),
 )
+# PROTOCOL §11
+ASSOCIATION = (
+    Label(1, _("Not at all biased")),
+    Label(2, _("Slightly biased")),
+    Label(3, _("Moderately biased")),
+    Label(4, _("Highly biased")),
+    Label(5, _("Extremely biased")),
+    Label(0, _("Unsure"), _("please say why"), needs_justification=True),
+)
 # PROTOCOL §5: selected or not
 DEPICTION = (Label(1, _("Depicted")), Label(0, _("Not depicted")))
 
@@ -54,6 +63,7 @@ SCALES: dict[str, tuple[Label, ...]] = {
     "prevalence": PREVALENCE,
     "offensiveness": OFFENSIVENESS,
     "depiction": DEPICTION,
+    "association": ASSOCIATION,
 }
 
 VISUAL = frozenset({4, 5})

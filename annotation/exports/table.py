@@ -18,7 +18,11 @@ Corners = tuple[float, float, float, float]
 # Name, type, content. The types are those of the Parquet file.
 COLUMN_SPECS: tuple[tuple[str, str, str], ...] = (
     ("study", "text", "name of the study"),
-    ("task", "text", "kind of the task: `visual_nature`, `prevalence`, `offensiveness`, `depiction`"),
+    (
+        "task",
+        "text",
+        "kind of the task: `visual_nature`, `prevalence`, `offensiveness`, `depiction`, `association`",
+    ),
     ("task_version", "number", "version of the task that was answered"),
     ("unit", "number", "position of the unit within its task, from 1"),
     (

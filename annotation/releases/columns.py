@@ -34,7 +34,11 @@ IMAGE_SET_FIELDS = ("name", "title", "model_name", "licence", "drawn")
 ColumnSpecs = tuple[tuple[str, str, str], ...]
 COLUMNS: Mapping[str, ColumnSpecs] = {
     ANNOTATIONS: (
-        ("task", "text", "kind of the task: `visual_nature`, `prevalence`, `offensiveness`, `depiction`"),
+        (
+            "task",
+            "text",
+            "kind of the task: `visual_nature`, `prevalence`, `offensiveness`, `depiction`, `association`",
+        ),
         ("task_version", "number", "version of the task"),
         (
             "unit",
@@ -140,8 +144,13 @@ COLUMNS: Mapping[str, ColumnSpecs] = {
         ("country", "text", "its country"),
         ("region", "text", "its region, one of SeeGULL's eight regions"),
         ("global_south", "yes/no", "whether it belongs to the Global South; empty if not known"),
+        ("singular", "text", "how a sentence names one of its people, if known"),
+        ("plural", "text", "the same, several of its people"),
+        ("article", "text", "article of the singular, `a` or `an`, if known"),
     ),
 }
+OPTIONAL = frozenset({JUSTIFICATION, "singular", "plural", "article"})
+"""Columns that a release may lack: what annotators wrote, and what earlier versions did not write."""
 
 
 def answer_columns(*, with_text: bool) -> ColumnSpecs:

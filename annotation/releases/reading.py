@@ -110,7 +110,7 @@ class Release:
     def rows(self, file: str) -> Iterator[Row]:
         """The rows of a table, one at a time; raises FileRefused."""
         path = self.folder / file
-        required = [name for name in columns.names(file) if name != columns.JUSTIFICATION]
+        required = [name for name in columns.names(file) if name not in columns.OPTIONAL]
         with path.open(encoding="utf-8", newline="") as text:
             reader = csv.reader(text, strict=True)
             number = 1

@@ -194,4 +194,4 @@ def identity_rows(study: Study, released: ReleasedImages) -> Iterator[tuple[Any,
     of_images = {image.group_id for image in released.images}
     rows = IdentityGroup.objects.filter(Q(pk__in=of_images) | Exists(of_associations))
     rows = rows.order_by("axis", "name")
-    return rows.values_list("axis", "name", "demonym", "country", "region", "global_south").iterator()
+    return rows.values_list("axis", "name", *columns.names(columns.IDENTITIES)[2:]).iterator()

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from annotation import policies
 from annotation.models import Association, Attribute, Image, Study, StudyStatus, TaskKind
+from annotation.studies.study_file.default_wordings import shown_identity
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -63,7 +64,11 @@ def sample(task: Document, *, document: Document) -> dict[str, Any]:
         options = tuple(texts.values_list("text", flat=True)[: max(1, int(task.get("page_size", 5)) - 1)])
     return {
         "attribute": found.attribute.text if found else "sombrero",
-        "identity": group.demonym if group else "Mexican",
+        "identity": shown_identity(
+            task.get("kind", ""), name=group.name, demonym=group.demonym, singular=group.singular
+        )
+        if group
+        else "Mexican",
         "options": options,
     }
 

@@ -70,7 +70,7 @@ METRICS: tuple[Metric, ...] = (
             "`task: KIND; reading: LEVEL`, followed for groups of annotators by `; within: GROUP`, "
             "`; between: GROUP and GROUP` or `; difference: GROUP and GROUP` (the first minus the second). "
             "Levels: nominal (all labels, including Unsure), ordinal and interval (Unsure is missing; only "
-            "for visual nature and offensiveness)"
+            "for visual nature, offensiveness and bias of an association)"
         ),
         parameters=(
             Parameter(

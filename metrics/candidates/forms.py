@@ -51,12 +51,16 @@ def _price(label: Any, help_text: Any = "") -> forms.FloatField:
     return forms.FloatField(label=label, min_value=0, required=False, help_text=help_text)
 
 
+def _axes() -> list[tuple[str, str]]:
+    return [(axis.value, gettext(axis.label)) for axis in Axis]
+
+
 class CandidatesForm(forms.Form):
     """Call `plan` after `is_valid`; it adds its errors to their fields. An uploaded file becomes the text of
     the field `pairs`, so that the preview's second submission has it too."""
 
     name = forms.SlugField(label=_("Name of the run"), max_length=80)
-    axis = forms.ChoiceField(label=_("Kind of identity group"), choices=Axis.choices)
+    axis = forms.ChoiceField(label=_("Kind of identity group"), choices=_axes)
     pairs = forms.CharField(
         label=_("Seed pairs"),
         required=False,

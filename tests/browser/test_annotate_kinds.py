@@ -12,6 +12,7 @@ PAGE = "/studies/ratings/annotate/"
 WORDING = {
     TaskKind.PREVALENCE: "Do you know of the opinion that [id] are [attr]?",
     TaskKind.OFFENSIVENESS: "How offensive would it be to say that most [id] are [attr]?",
+    TaskKind.ASSOCIATION: "How biased is it to associate '[id]' with '[attr]'?",
 }
 
 
@@ -41,7 +42,7 @@ def amal(study):
     return who
 
 
-def test_prevalence_and_offensiveness_by_keyboard(new_page, accessible, amal):
+def test_prevalence_offensiveness_and_bias_by_keyboard(new_page, accessible, amal):
     page = new_page(amal)
     open_item(page, PAGE)
     heading = page.get_by_role("heading", level=1)
@@ -67,9 +68,22 @@ def test_prevalence_and_offensiveness_by_keyboard(new_page, accessible, amal):
     wait_for_item(page)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
+    expect(heading).to_have_text(
+        "How biased is it to associate 'Mexican' with 'merry bias of an association'?"
+    )
+    wait_for_item(page)
+    expect(page.get_by_text("about the association itself")).to_be_visible()
+    accessible(page)
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    expect(heading).to_contain_text("Indian")
+    wait_for_item(page)
+    page.keyboard.press("6")
+    page.keyboard.type("I cannot say")
+    page.keyboard.press("Control+Enter")
     page.wait_for_url("**/thanks/")
     kept = Judgement.objects.order_by("pk").values_list("value", "justification")
-    assert list(kept) == [(1, ""), (-1, "2 of us disagree"), (4, ""), (-1, "")]
+    assert list(kept) == [(1, ""), (-1, "2 of us disagree"), (4, ""), (-1, ""), (4, ""), (0, "I cannot say")]
 
 
 def test_a_phone_is_enough(new_page, amal, browser, live_server):

@@ -82,6 +82,17 @@ def rating_study(by_attribute: dict[str, list[int]], by_pair: dict[tuple[str, st
     return study
 
 
+def bias_study(said: dict[tuple[str, str], list[int]], **fields) -> Study:
+    """How biased the same three people find associations, none of whose groups has a region."""
+    task = factories.task(factories.study(**fields), kind=TaskKind.ASSOCIATION)
+    people = [factories.annotator() for _ in range(3)]
+    for pair, values in said.items():
+        unit = association_unit(task, *pair)
+        for who, value in zip(people, values, strict=True):
+            factories.response(unit, values=[value], who=who)
+    return task.study
+
+
 def asked_of_pairs(study: Study) -> None:
     """Two people of either pool on whether Mexican people are said to be 'hat', and how offensive that is."""
     IdentityGroup.objects.filter(name="Mexican").update(region="Latin America")

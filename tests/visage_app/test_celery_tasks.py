@@ -8,6 +8,7 @@ NAMES = {
     "generation.tasks.work_slice",
     "metrics.tasks.compute_score_run",
     "metrics.tasks.find_candidates",
+    "metrics.tasks.find_associations",
 }
 
 

@@ -28,7 +28,7 @@ class QueueSerializer(serializers.Serializer[Any]):
     """One queue of jobs."""
 
     kind = serializers.ChoiceField(
-        choices=["generation", "scores", "candidates", "exports", "imports", "deliveries"]
+        choices=["generation", "scores", "candidates", "associations", "exports", "imports", "deliveries"]
     )
     waiting = serializers.IntegerField()
     claimed = serializers.IntegerField(help_text="A worker is processing it.")

@@ -20,7 +20,7 @@ from annotation.imports.services import jobs as import_jobs
 from annotation.models import Delivery, ExportJob, Slot, SlotState
 from generation.jobs.services import workers
 from generation.models import Job, RunState, Worker
-from metrics.models import CandidateList, ScoreRun
+from metrics.models import AssociationList, CandidateList, ScoreRun
 from visage_app.database.migrations import unapplied_migrations
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues as queue_queries
@@ -156,6 +156,12 @@ def _queues() -> Iterator[Queue]:
     yield _queue(
         "candidates",
         CandidateList.objects.select_related("run"),
+        lambda found: Failure(found.pk, str(found.run), found.error, found.finished_at, run=found.run_id),
+        lease=lease_length(),
+    )
+    yield _queue(
+        "associations",
+        AssociationList.objects.select_related("run"),
         lambda found: Failure(found.pk, str(found.run), found.error, found.finished_at, run=found.run_id),
         lease=lease_length(),
     )

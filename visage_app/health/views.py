@@ -18,6 +18,7 @@ KINDS = {
     "generation": gettext_lazy("Generation"),
     "scores": gettext_lazy("Scores"),
     "candidates": gettext_lazy("Candidates"),
+    "associations": gettext_lazy("Associations"),
     "exports": gettext_lazy("Exports"),
     "imports": gettext_lazy("Imports"),
     "deliveries": gettext_lazy("Webhook messages"),

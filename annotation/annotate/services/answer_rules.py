@@ -1,4 +1,4 @@
-"""Validates answers by the rules of the four kinds of task (PROTOCOL §2-§5). Reads, never writes."""
+"""Validates answers by the rules of the five kinds of task (PROTOCOL §2-§5, §11). Reads, never writes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

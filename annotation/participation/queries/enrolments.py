@@ -21,6 +21,7 @@ from annotation.models import (
     Study,
     StudyStatus,
     Task,
+    TaskKind,
     Unit,
 )
 from annotation.participation import profile_fields
@@ -151,13 +152,16 @@ def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | No
     return next(iter(by_language.values()), None)
 
 
-def guides(*, tasks: Iterable[Task], language: str) -> list[Guide]:
+def guides(*, tasks: Iterable[Task], language: str, consented: bool = True) -> list[Guide]:
     """The guides to `tasks`, in `language` if they are translated, else as they were written. A task with
-    neither instructions nor examples is left out."""
+    neither instructions nor examples is left out. Examples of association tasks hold ugly words, so nobody
+    reads them before they `consented`."""
     found = []
     for task in tasks:
         instructions = translated_field(task, "instructions", language)
         examples = translated_field(task, "examples", language)
+        if task.kind == TaskKind.ASSOCIATION and not consented:
+            examples = [], examples[1]
         if instructions[0] or examples[0]:
             found.append(Guide(task.get_kind_display(), *instructions, *examples))
     return found

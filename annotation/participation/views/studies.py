@@ -48,7 +48,11 @@ def study(request: LoggedIn, name: str) -> HttpResponse:
             "progress": enrolments.progress(enrolment=membership.enrolment) if membership else None,
             "total": total,
             "minutes": max(1, round(total * _SECONDS_PER_ITEM / 60)),
-            "guides": enrolments.guides(tasks=found.tasks.all(), language=get_language() or ""),
+            "guides": enrolments.guides(
+                tasks=found.tasks.all(),
+                language=get_language() or "",
+                consented=leads or (membership is not None and membership.consented),
+            ),
         },
     )
 

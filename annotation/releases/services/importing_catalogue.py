@@ -35,6 +35,9 @@ def groups(release: Release) -> dict[Pair, IdentityGroup]:
             "country": row.text("country", longest=120),
             "region": row.one_of("region", ["", *Region.values]),
             "global_south": row.boolean_or_none("global_south"),
+            "singular": row.text("singular", longest=120),
+            "plural": row.text("plural", longest=120),
+            "article": row.text("article", longest=10),
         }
         existing = known.get(key)
         if existing is None:

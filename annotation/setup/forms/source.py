@@ -20,6 +20,7 @@ from annotation.setup.forms.base import (
     tasks_by_kind,
 )
 from annotation.studies.study_file.table import HIGHEST_COUNT
+from annotation.studies.study_file.tasks import ALWAYS_PAIRS
 from annotation.studies.study_file.texts import LONGEST_TITLE
 
 _DEFAULT_RULE = {"pool": Pool.OUT_REGION.value, "threshold": 2}
@@ -175,7 +176,7 @@ class SourceForm(StepForm):
     def _check_resource(self, kind: str) -> None:
         data = self.cleaned_data
         source, words = data.get(f"{kind}_source"), split_lines(data.get(f"{kind}_words") or "")
-        by_group = kind == TaskKind.PREVALENCE or data.get(f"{kind}_of") == "associations"
+        by_group = kind in ALWAYS_PAIRS or data.get(f"{kind}_of") == "associations"
         if source and words:
             self.add_error(f"{kind}_words", _("Choose a resource or list attributes, not both."))
         elif by_group and words:

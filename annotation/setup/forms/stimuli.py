@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 from annotation.models import TaskKind
 from annotation.setup.forms.base import Document, put, split_lines
 from annotation.studies.study_file.table import LARGEST_NUMBER
+from annotation.studies.study_file.tasks import ALWAYS_PAIRS
 
 _ALL_VISUAL = "none"  # in a study file: treat every attribute as visual
 _LISTED = ""
@@ -43,7 +44,7 @@ def task_fields(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -
         found["groups"] = _list(
             _("Only these identity groups, one per line"), rows=2, help_text=_("If empty: all of them.")
         )
-    if kind in (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS):
+    if kind in ALWAYS_PAIRS or kind == TaskKind.OFFENSIVENESS:
         found["pairs"] = _list(
             _("Or only these pairs of the resource, one per line"),
             rows=4,
@@ -133,7 +134,7 @@ def apply_to_task(task: Document, of: Callable[[str], Any], *, kept: bool) -> No
         what = task["attributes"] = {"visual": of("visual") or split_lines(of("visual_words") or "")}
         put(what, "groups", groups)
         put(what, "allow_fewer", of("allow_fewer") or None)
-    elif kind == TaskKind.PREVALENCE or of("of") == "associations":
+    elif kind in ALWAYS_PAIRS or of("of") == "associations":
         what = task["associations"] = {"source": of("source")}
         put(what, "limit", of("limit"))
         put(what, "groups", groups)

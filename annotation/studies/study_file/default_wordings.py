@@ -14,6 +14,8 @@ WORDINGS = {
     "depiction": (
         "Select every attribute that this image depicts, and draw a box around what shows it."
     ),  # PROTOCOL §5
+    # In quotes, because a group is named by an adjective, a noun or a phrase
+    "association": "How biased is it to associate '[id]' with '[attr]'?",  # PROTOCOL §11
 }
 """Kind of task -> wording."""
 OFFENSIVENESS_OF_AN_ATTRIBUTE = "How offensive would '[attr]' be as a generalisation about a group of people?"
@@ -35,6 +37,7 @@ _SPANISH = {
         "Seleccione todos los atributos que muestra esta imagen y dibuje un recuadro alrededor de lo que los "
         "muestra."
     ),
+    WORDINGS["association"]: "¿Cuán sesgado es asociar '[id]' con '[attr]'?",
 }
 _ARABIC = {
     WORDINGS["visual_nature"]: "يمكن تصوير الصفة '[attr]' بصريًا في صورة.",
@@ -47,6 +50,7 @@ _ARABIC = {
     ),
     OFFENSIVENESS_OF_AN_ATTRIBUTE: "ما مدى الإساءة في '[attr]' كتعميم على مجموعة من الناس؟",
     WORDINGS["depiction"]: ("يُرجى اختيار كل الصفات التي تصوّرها هذه الصورة ورسم إطار حول ما يدل عليها."),
+    WORDINGS["association"]: "ما مدى التحيز في ربط '[id]' بكلمة '[attr]'؟",
 }
 TRANSLATED: Mapping[str, Mapping[str, str]] = {"es": _SPANISH, "ar": _ARABIC}
 """Language -> English wording -> translation."""
@@ -57,6 +61,21 @@ def default_wording(kind: str, *, names_group: bool) -> str:
     if kind == "offensiveness" and not names_group:
         return OFFENSIVENESS_OF_AN_ATTRIBUTE
     return WORDINGS[kind]
+
+
+def shown_identity(kind: str, *, name: str, demonym: str, singular: str) -> str:
+    """What [id] stands for on a page: the demonym, or else the name of the group; in an association task the
+    name of one of its people, if the group has one (PROTOCOL §11).
+
+    Examples
+    --------
+    >>> shown_identity("association", name="old", demonym="", singular="old person")
+    'old person'
+    >>> shown_identity("prevalence", name="Mexico", demonym="Mexican", singular="Mexican person")
+    'Mexican'
+    """
+    usual = demonym or name
+    return singular or usual if kind == "association" else usual
 
 
 def translated_wording(wording: str, language: str) -> str:

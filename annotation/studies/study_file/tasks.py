@@ -26,6 +26,14 @@ _DEFAULT_STRATA = {
 }
 """Kind of task -> the strata of PROTOCOL §3 and §5, if a file has neither strata nor overlap."""
 DEFAULT_OVERLAP = 3
+ALWAYS_PAIRS = frozenset({"prevalence", "association"})
+"""The kinds of task that are only ever about associations, never about attributes alone."""
+_PLACEHOLDERS = {
+    "visual_nature": ("[attr]",),
+    "offensiveness": ("[attr]",),
+    **dict.fromkeys(ALWAYS_PAIRS, ("[id]", "[attr]")),
+}
+"""Kind of task -> what its wording must contain."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +41,10 @@ class TaskFile:
     """One [[tasks]] table. Attributes are normalised (trimmed, lower case). `strata` has one entry per
     answer of a unit.
 
-    Exactly one of `attributes` (visual_nature, offensiveness), `associations` (prevalence, offensiveness)
-    and `pages` (depiction) is given. `translations`: language -> {"wording": ..., "instructions": ...} and,
-    if translated, "examples", like `examples`: [{"text": ..., "answer": ..., "why": ...}, ...].
+    Exactly one of `attributes` (visual_nature, offensiveness), `associations` (prevalence, offensiveness,
+    association) and `pages` (depiction) is given. `translations`: language -> {"wording": ...,
+    "instructions": ...} and, if translated, "examples", like `examples`: [{"text": ..., "answer": ...,
+    "why": ...}, ...].
     """
 
     kind: str
@@ -70,7 +79,7 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
         image_set = table.text("image_set", required=True, longest=80)
         page_size = table.integer("page_size", default=5, least=2, most=20)
         pages = read_pages(table)
-    elif kind == "prevalence" or (kind == "offensiveness" and "associations" in table):
+    elif kind in ALWAYS_PAIRS or (kind == "offensiveness" and "associations" in table):
         associations = read_associations(table)
     else:
         attributes = read_attributes(table, folder=folder)
@@ -99,8 +108,7 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
 
 def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) -> None:
     """Refuse a wording with missing placeholders, or with ones that the task cannot fill in."""
-    required = {"visual_nature": ("[attr]",), "offensiveness": ("[attr]",), "prevalence": ("[id]", "[attr]")}
-    for place in required.get(kind, ()):
+    for place in _PLACEHOLDERS.get(kind, ()):
         if place not in wording:
             raise table.error(
                 "wording",
@@ -124,7 +132,7 @@ def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) 
 
 
 def default_strata(kind: str) -> tuple[str, ...]:
-    """The strata of a task that gives neither strata nor overlap (PROTOCOL §2-§5)."""
+    """The strata of a task that gives neither strata nor overlap (PROTOCOL §2-§5, §11)."""
     return _DEFAULT_STRATA.get(kind, ("any",) * DEFAULT_OVERLAP)
 
 

@@ -1,4 +1,5 @@
-"""Units that show one association, for prevalence and offensiveness (PROTOCOL §3, §4)."""
+"""Units that show one association, for prevalence, offensiveness and bias of an association
+(PROTOCOL §3, §4, §11)."""
 
 import random
 from collections import Counter

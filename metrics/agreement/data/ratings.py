@@ -28,6 +28,7 @@ from metrics.depiction.tallies import Tally, tallies
 _GROUP = {
     TaskKind.PREVALENCE: "association__group",
     TaskKind.OFFENSIVENESS: "association__group",
+    TaskKind.ASSOCIATION: "association__group",
 }
 
 
@@ -210,7 +211,12 @@ def _annotator_groups(
 def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
     """Changes with the answers to tasks of every kind, and with what sorts annotators into groups."""
     by = parameters["by"]
-    parts: list[object] = [fingerprint(counted_responses(study, kind)) for kind in TaskKind.values]
+    parts: list[object] = [
+        found
+        for kind in TaskKind.values
+        # without answers, a kind that came later leaves stored scores up to date
+        if any(found := fingerprint(counted_responses(study, kind))) or kind != TaskKind.ASSOCIATION
+    ]
     if by != "none":
         parts.append(profiles_fingerprint(study))
     if by == "pool":

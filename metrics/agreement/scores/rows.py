@@ -95,7 +95,7 @@ def readings(kind: str) -> list[Reading]:
     """Unsure has no place on an ordinal scale, so it is missing there; at the nominal level it is a label."""
     values = tuple(sorted(label.value for label in SCALES[kind]))
     every = Reading(gettext_noop("all labels"), "nominal", values)
-    if kind not in {"visual_nature", "offensiveness"}:
+    if kind not in {"visual_nature", "offensiveness", "association"}:
         return [every]
     sure = tuple(sorted(item.value for item in SCALES[kind] if not item.needs_justification))
     missing = gettext_noop("Unsure as missing")

@@ -14,6 +14,7 @@ from annotation.studies.queries.fill import enrolled_profiles
 _UNSURE = Q(response__unit__task__kind=TaskKind.VISUAL_NATURE, value=3)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.PREVALENCE, value=-1)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.OFFENSIVENESS, value=0)
+_UNSURE |= Q(response__unit__task__kind=TaskKind.ASSOCIATION, value=0)
 # An attribute is unclear if at least this many answers, and at least half of all, are Unsure.
 _MIN_UNSURE = 2
 # Fast is less than a third of the usual time, over at least _MIN_ANSWERS recent answers, if there are at
@@ -53,6 +54,7 @@ def unclear_attributes(study: Study) -> list[Alert]:
                 TaskKind.VISUAL_NATURE,
                 TaskKind.PREVALENCE,
                 TaskKind.OFFENSIVENESS,
+                TaskKind.ASSOCIATION,
             ],
             response__current=True,
             response__withdrawn_at__isnull=True,

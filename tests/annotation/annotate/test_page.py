@@ -307,7 +307,7 @@ def test_the_page_fetches_every_module_that_it_runs_in_one_round():
     assert used <= set(ratings)
 
 
-@pytest.mark.parametrize("kind", ["prevalence", "offensiveness"])
+@pytest.mark.parametrize("kind", ["prevalence", "offensiveness", "association"])
 def test_the_other_ratings_are_plain_forms_too(client, kind):
     study = factories.study("plain", contact="a@example.org")
     task = factories.task(study, kind=kind, wording="Most [id] are [attr].", strata=("any",))
@@ -320,8 +320,7 @@ def test_the_other_ratings_are_plain_forms_too(client, kind):
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
     page = client.get("/studies/plain/annotate/")
     assert "Most <strong>Mexican</strong> are <strong>merry</strong>." in page.text
-    if kind == "prevalence":
-        assert "not whether you hold it" in page.text
+    assert ("not whether you hold it" in page.context["note"]) == (kind != "offensiveness")
     client.post("/studies/plain/annotate/", {**fields(page), "value": "1"})
     assert Judgement.objects.get().value == 1
 

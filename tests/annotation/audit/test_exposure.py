@@ -80,7 +80,7 @@ def test_all_work_is_counted_and_each_kind_of_it_apart(study):
     assert (row.revised, row.skipped, row.untimed) == (1, 1, 1)
     assert (row.active_hours, row.idle_hours) == (4.0, 0.5), "surplus, checks and training are paid too"
     assert (row.first, row.last, row.days) == (DAY, DAY + timedelta(days=2), 3)
-    assert (row.offensiveness, row.depiction) == (0, 0)
+    assert (row.offensiveness, row.depiction, row.association) == (0, 0, 0)
 
 
 def test_offensive_words_and_images_are_counted_as_seen_answered_or_skipped(study):
@@ -91,8 +91,10 @@ def test_offensive_words_and_images_are_counted_as_seen_answered_or_skipped(stud
     pictures = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set())
     answer(factories.page_unit(pictures, picture=factories.image()), who)
     answer(units(study)[0], who)
+    skip(factories.attribute_unit(factories.task(study, kind=TaskKind.ASSOCIATION)), who)
     row = only(study)
-    assert (row.offensiveness, row.depiction, row.answered, row.skipped) == (2, 1, 3, 1)
+    assert (row.offensiveness, row.depiction, row.association) == (2, 1, 1)
+    assert (row.answered, row.skipped) == (3, 2)
 
 
 def test_who_withdrew_is_only_counted(study):

@@ -9,7 +9,7 @@ import yaml
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
 
-from annotation.models import AuditEvent, SlotState
+from annotation.models import AuditEvent, IdentityGroup, SlotState
 from tests import factories
 from tests.annotation.api.calls import Program, documented, is_problem
 from tests.annotation.studies import world
@@ -29,6 +29,7 @@ def names(answer, key="name"):
 
 def test_groups_attributes_and_associations(program):
     world.resource()
+    IdentityGroup.objects.filter(name="Mexican").update(singular="Mexican person", article="a")
     assert names(program.get("identity-groups")) == ["French", "Mexican", "Nepali"]
     assert names(program.get("identity-groups?region=Europe")) == ["French"]
     assert names(program.get("identity-groups?name=Nepali&axis=nationality")) == ["Nepali"]
@@ -39,6 +40,7 @@ def test_groups_attributes_and_associations(program):
     assert (one["group"], one["attribute"], one["out_stereotypical"]) == ("Mexican", "sombrero", 3)
     group = program.get(f"identity-groups/{one['group_id']}").json()
     assert (group["name"], group["region"]) == ("Mexican", "Latin America")
+    assert [group[form] for form in ("article", "singular", "plural")] == ["a", "Mexican person", ""]
 
 
 @pytest.mark.parametrize(

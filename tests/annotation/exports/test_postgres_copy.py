@@ -101,7 +101,7 @@ def of_every_kind():
     Response.objects.filter(pk=surplus.pk).update(slot=None)
     taught = factories.attribute_unit(rated, "taught", purpose=Purpose.TRAINING)
     Response.objects.filter(pk=factories.response(taught, values=[5]).pk).update(slot=None)
-    for kind, value in ((TaskKind.PREVALENCE, -1), (TaskKind.OFFENSIVENESS, 4)):
+    for kind, value in ((TaskKind.PREVALENCE, -1), (TaskKind.OFFENSIVENESS, 4), (TaskKind.ASSOCIATION, 5)):
         task = factories.task(study, kind=kind)
         association = factories.association(text=f"-{kind}")
         asked = Unit.objects.create(task=task, position=1, association=association)
@@ -117,7 +117,7 @@ def test_both_ways_write_the_same_bytes():
     study = of_every_kind()
     leaves, plain = written(study)
     rows = list(csv.DictReader(io.StringIO(plain.decode(), newline="")))
-    assert len(rows) == 20 + len(ODD) + 4
+    assert len(rows) == 20 + len(ODD) + 5
     assert leaves == plain
 
 
@@ -126,7 +126,7 @@ def test_both_ways_write_the_same_json_lines():
     leaves = b"".join(postgres_copy.long_jsonl(Selection(study)))
     plain = b"".join(text.long_jsonl(Selection(study)))
     rows = [json.loads(line) for line in leaves.split(b"\n")[:-1]]
-    assert len(rows) == 20 + len(ODD) + 4
+    assert len(rows) == 20 + len(ODD) + 5
     assert [tuple(row) for row in rows] == [COLUMNS] * len(rows)
     assert set(ODD) <= {row["justification"] for row in rows}
     assert leaves == plain
@@ -148,7 +148,7 @@ def test_both_ways_make_the_same_columns():
         pa.Table.from_batches(batches(Selection(study)), parquet.SCHEMA)
         for batches in (parquet.batches, parquet.python_batches)
     )
-    assert plain.num_rows == 20 + len(ODD) + 4
+    assert plain.num_rows == 20 + len(ODD) + 5
     for name in COLUMNS:
         assert left.column(name).to_pylist() == plain.column(name).to_pylist(), name
     assert left.schema == plain.schema

@@ -343,6 +343,25 @@ def test_crowdkit_has_a_label_for_each_worker_and_task():
     assert len({(row["task"], row["worker"]) for row in rows}) == 15
 
 
+def test_how_biased_an_association_is_stands_in_the_tables_that_hold_every_kind():
+    study = factories.study("bias")
+    factories.group("old")
+    unit = association_unit(
+        factories.task(study, kind=TaskKind.ASSOCIATION), factories.association(group_name="old", text="slow")
+    )
+    for value in (4, 0):
+        factories.response(unit, values=[value])
+    rows = csv.DictReader(unpacked(study, "csv")["annotations.csv"].decode().splitlines())
+    assert [(row["task"], row["stimulus"], row["value"], row["label"]) for row in rows] == [
+        ("association", "old: slow", "4", "Highly biased"),
+        ("association", "old: slow", "0", "Unsure"),
+    ]
+    labels = csv.DictReader(unpacked(study, "crowdkit")["crowdkit.csv"].decode().splitlines())
+    assert [row["label"] for row in labels] == ["Highly biased", "Unsure"]
+    with pytest.raises(ExportRefused, match="prevalence and offensiveness tasks only"):
+        unpacked(study, "seegull", task="association")
+
+
 def test_crowdkit_counts_answers_of_nobody_known_as_workers_of_their_own(released):
     rows = list(csv.DictReader(unpacked(released, "crowdkit")["crowdkit.csv"].decode().splitlines()))
     assert len({row["worker"] for row in rows}) == Response.objects.count()

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import shutil
 
 import pytest
 from django.core.management import call_command
@@ -27,6 +28,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
+from annotation.releases.reading import read_release
 from annotation.releases.request import ReleaseOptions
 from tests import factories
 from tests.annotation.exports.world import depiction
@@ -59,6 +61,7 @@ def changed(folder, file, old, new, *, times=1):
 
 @pytest.fixture
 def bundle(tmp_path):
+    factories.group("Mexican", singular="Mexican person", plural="Mexicans", article="a")
     factories.association(from_source=factories.source("votes"), ratings=[1, 2], mean=1.5)
     return released(depiction(stereotype_source=factories.source("votes")), tmp_path / "r", with_text=True)
 
@@ -246,6 +249,19 @@ def test_somebody_elses_region_is_not_changed(bundle):
     IdentityGroup.objects.filter(name="Mexican").update(region="Europe")
     with pytest.raises(CommandError, match="belongs to 'Europe'"):
         run(bundle, "--name", "again")
+
+
+def test_how_a_sentence_names_people_comes_along_unless_an_earlier_version_made_it(bundle):
+    lines = (bundle / "identities.csv").read_text().splitlines()
+    earlier = shutil.copytree(bundle, bundle.parent / "earlier")
+    (earlier / "identities.csv").write_text("".join(f"{line.rsplit(',', 3)[0]}\n" for line in lines))
+    renewed(earlier)
+    IdentityGroup.objects.update(axis="other")  # so that the groups of the release are not here yet
+    run(bundle, "--name", "again")
+    group = IdentityGroup.objects.get(axis="nationality", name="Mexican")
+    assert (group.singular, group.plural, group.article) == ("Mexican person", "Mexicans", "a")
+    rows = read_release(earlier).rows("identities.csv")
+    assert {row.text("singular") + row.text("article") for row in rows} == {""}
 
 
 def test_one_release_cannot_be_two_studies(bundle):

@@ -118,7 +118,7 @@ def test_keeping_a_page_that_nobody_changed_changes_nothing(client, lead):
     document = tomllib.loads(study_files.study_toml(file))
     setup_services.save(user=lead, name="whole", document=document)
     page = client.get(URL)
-    assert page.text.count("<legend>Correct answers</legend>") == 3 + 2 + 1 + 2 + 0 + 2
+    assert page.text.count("<legend>Correct answers</legend>") == 3 + 2 + 1 + 2 + 0 + 2 + 1 + 2
     answer = client.post(URL, sent_as_shown(page))
     assert answer.status_code == 302, answer.context["form"].errors
     again = read_study_text(setup_services.to_toml(kept(lead)))

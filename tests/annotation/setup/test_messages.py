@@ -266,6 +266,7 @@ def test_no_page_of_the_wizard_speaks_of_a_files_keys(client, lead, language):
         {"kind": "prevalence", "associations": {"source": "votes", "pairs": [["a: b", "kind"]]}},
         {"kind": "offensiveness", "associations": {"source": "votes"}},
         {"kind": "depiction", "image_set": "pictures", "attributes": {"visual": "none"}},
+        {"kind": "association", "associations": {"source": "votes"}},
     ]
     assert {task["kind"] for task in tasks} == set(KINDS)
     setup_services.save(user=lead, name="whole", document={**HEAD, "tasks": tasks})

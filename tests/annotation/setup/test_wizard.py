@@ -242,7 +242,7 @@ def test_whether_it_can_be_filled_is_said_before_it_opens(begun, fill, client):
     assert "The 3 people enrolled can fill all quotas" in shown.text
 
 
-def test_all_four_kinds_are_set_up_with_their_own_material(begun, fill, lead):
+def test_all_five_kinds_are_set_up_with_their_own_material(begun, fill, lead):
     for number in range(4):
         factories.association(text=f"stereotype {number}", out_votes=(3, 0, 0))
         factories.association(group_name="French", text=f"other {number}", out_votes=(0, 3, 0))
@@ -261,6 +261,9 @@ def test_all_four_kinds_are_set_up_with_their_own_material(begun, fill, lead):
         "offensiveness_groups": "Mexican",
         "prevalence_on": "on",
         "prevalence_source": "test-source",
+        "association_on": "on",
+        "association_source": "test-source",
+        "association_pairs": "Mexican: stereotype 1",
         "depiction_on": "on",
         "depiction_image_set": "test-set",
         "depiction_visual": "none",
@@ -275,6 +278,7 @@ def test_all_four_kinds_are_set_up_with_their_own_material(begun, fill, lead):
             "visual_nature": "any",
             "offensiveness": "any\nany",
             "prevalence": "in-region\nout-region",
+            "association": "any",
             "depiction": "any\nin-region and gender: not male",
         }.items()
         for part, value in {"strata": strata, "seed": "1"}.items()
@@ -289,6 +293,7 @@ def test_all_four_kinds_are_set_up_with_their_own_material(begun, fill, lead):
         TaskKind.VISUAL_NATURE: 5,
         TaskKind.OFFENSIVENESS: 4,
         TaskKind.PREVALENCE: 8,
+        TaskKind.ASSOCIATION: 1,
         TaskKind.DEPICTION: 2,
     }
 

@@ -1,10 +1,10 @@
-"""The units of the four kinds of tasks, their slots, and the items whose right answer is known."""
+"""The units of the five kinds of tasks, their slots, and the items whose right answer is known."""
 
 import pytest
 from django.core.management import call_command
 
 from annotation.models import Association, IdentityGroup, OptionRole, Purpose, Slot, Study, Unit
-from annotation.studies.errors import StudyRefused
+from annotation.studies.errors import StudyFileError, StudyRefused
 from annotation.studies.services import studies
 from annotation.studies.study_file.reading import read_study_text
 from tests import factories
@@ -71,6 +71,22 @@ def test_offensiveness_is_asked_of_attributes_or_of_associations():
     ).study
     assert other.tasks.get().units.filter(association__isnull=False).count() == 4
     assert "[id]" in other.tasks.get().wording
+
+
+def test_bias_is_asked_of_associations_and_of_three_people_wherever_they_are():
+    IdentityGroup.objects.update(region="")
+    task = made(PREVALENCE.replace("prevalence", "association")).tasks.get()
+    assert task.wording == "How biased is it to associate '[id]' with '[attr]'?"
+    assert set(task.units.values_list("association_id", flat=True)) == set(
+        Association.objects.values_list("pk", flat=True)
+    )
+    assert task.strata == task.units.first().task.strata == ["any"] * 3
+    only_attributes = OFFENSIVENESS.replace("offensiveness", "association")
+    with pytest.raises(StudyFileError, match=r"tasks\[1\].associations"):
+        read_study_text(study_world.HEAD + only_attributes)
+    without_group = PREVALENCE.replace('"prevalence"', '"association"\nwording = "Is [attr] biased?"')
+    with pytest.raises(StudyFileError, match=r"does not contain '\[id\]'"):
+        read_study_text(study_world.HEAD + without_group)
 
 
 def test_the_slots_of_several_tasks_queue_one_behind_the_other():
@@ -234,7 +250,7 @@ def test_a_study_of_every_kind_opens(tmp_path):
     study = Study.objects.get(name="whole")
     assert study.status == "open"
     assert set(study.tasks.values_list("kind", flat=True)) == {
-        "visual_nature", "prevalence", "offensiveness", "depiction",
+        "visual_nature", "prevalence", "offensiveness", "depiction", "association",
     }  # fmt: skip
     versions = {text.language: text.version for text in study.consent_texts.all()}
     assert versions == {"en": 1, "es": 1, "ar": 1, "fr": 1}

@@ -235,4 +235,16 @@ group = "French"
 image = 2
 shown = ["turban"]
 expected = []
+
+[[tasks]]
+kind = "association"
+strata = ["any", "in-region"]
+seed = 15
+associations = { source = "votes", groups = ["Nepali"] }
+
+[[tasks.training]]
+group = "French"
+attribute = "beret"
+expected = ["Not at all biased", "Slightly biased"]
+feedback = "It is a hat."
 """

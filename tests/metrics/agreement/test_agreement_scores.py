@@ -13,8 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.models import IdentityGroup, Judgement, ProfileAnswer, Response, Slot, SlotState, TaskKind
+from metrics.agreement.data import ratings
 from metrics.agreement.data.ratings import read_ratings
 from metrics.agreement.scores.evaluation import evaluate_agreement
+from metrics.core.answers import counted_judgements
 from metrics.depiction import tallies
 from metrics.models import Score
 from metrics.score_runs import registry
@@ -23,6 +25,7 @@ from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
 from tests.metrics.cast import depiction_study, visual_study
+from tests.metrics.votes_cast import bias_study
 
 pytestmark = pytest.mark.django_db
 WHOLE = "task: depiction; reading: nominal"
@@ -83,6 +86,26 @@ def test_every_reading_of_the_scale_is_that_of_the_package():
         expected = krippendorff.alpha(reliability_data=read, value_domain=domain, level_of_measurement=level)
         value = found["alpha", f"task: visual_nature; reading: {level}", "", ""].value
         assert value == pytest.approx(expected), level
+
+
+def test_how_biased_an_association_is_has_an_order_in_which_unsure_has_no_place():
+    said = {("old", "grumpy"): [5, 4, 0], ("young", "merry"): [1, 1, 2], ("old", "wise"): [2, 3, 3]}
+    study = bias_study(said)
+    found = scores(study)
+    assert counted_judgements(study, TaskKind.ASSOCIATION).count() == 9
+    data = np.array(list(said.values()), dtype=float).T
+    expected = krippendorff.alpha(
+        reliability_data=np.where(data == 0, np.nan, data), level_of_measurement="ordinal"
+    )
+    assert found["alpha", "task: association; reading: ordinal", "", ""].value == pytest.approx(expected)
+    assert found["percentage", "task: association; reading: nominal", "old", ""].n == 6
+    assert scores(study, by="pool"), "there are pools, since it is about groups"
+    before = digest(study)
+    Response.objects.order_by("pk").first().delete()
+    assert digest(study) != before
+    Response.objects.all().delete()
+    without = ratings.inputs_fingerprint(study, {"by": "none"})
+    assert without == [[0, 0, 0]] * 4, "stored scores of before this kind are up to date"
 
 
 def test_known_annotators_are_resampled_with_the_images_and_unknown_ones_are_not():

@@ -10,6 +10,7 @@ from annotation.models import IdentityGroup
 from generation.models import Answer, Job, Run, RunKind, RunState
 from metrics.associations.answers_csv import name_in_id
 from metrics.associations.askings import LETTERS
+from metrics.associations.evaluation import evaluate
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +85,8 @@ def test_every_cell_of_words_is_an_answer_of_its_run(tmp_path):
     assert (job.prompt, job.group.axis) == ("A chinese is [z__].", "nationality")
     assert answer("1/a", 2)[0].seed == 8
     assert answer("2/a", 1)[0].seed is None
+    [setting] = evaluate(run).settings
+    assert (setting.setting, setting.facts["documents"]) == ("t2t-singular", 5)
     assert "Nothing to do" in load(table)
     assert Answer.objects.count() == 129
     with pytest.raises(CommandError, match="already a run"):

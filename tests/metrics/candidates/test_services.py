@@ -12,6 +12,7 @@ from metrics.candidates.extraction import whole_text
 from metrics.candidates.identity_forms import IdentityForms
 from metrics.candidates.queries import askings_of, remaining
 from metrics.candidates.services import lists, striking, studies
+from metrics.core import run_lists
 from metrics.models import Candidate, CandidateList, StruckCandidate
 from tests import factories
 from tests.metrics.candidates import asked
@@ -83,7 +84,7 @@ def test_a_worker_that_lost_the_list_stores_nothing(run, monkeypatch):
 
 
 def test_many_candidates_are_stored_in_parts(run, monkeypatch):
-    monkeypatch.setattr(lists, "_AT_ONCE", 2)
+    monkeypatch.setattr(run_lists, "_AT_ONCE", 2)
     assert texts(found(run).candidates.all()) == ALL
     asked.add(run, "(Iraqi, hot)")
     assert len(texts(found(run).candidates.all())) == 4

@@ -17,7 +17,7 @@ from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 from metrics.templatetags.scores import rule_words
 from tests import factories
-from tests.metrics import cast
+from tests.metrics import cast, votes_cast
 
 pytestmark = pytest.mark.django_db
 
@@ -243,6 +243,9 @@ def test_attributes_that_many_are_unsure_about_are_pointed_out(client, lead):
     study = cast.visual_study({"odd": [3, 3, 5], "hat": [5, 5, 3]}, leads=[lead])
     found = [one for one in progress.count_progress(study, now=timezone.now()).alerts if one.kind == "unsure"]
     assert [(one.name, one.k, one.n) for one in found] == [("odd", 2, 3)]
+    biased = votes_cast.bias_study({("old", "grumpy"): [0, 0, 5], ("old", "wise"): [1, 1, 0]})
+    alerts = progress.count_progress(biased, now=timezone.now()).alerts
+    assert [(one.name, one.k, one.n) for one in alerts if one.kind == "unsure"] == [("grumpy", 2, 3)]
     page = page_of(client, study, lead)
     assert "2 of 3 answers about" in page
     assert reverse("attribute", args=[study.name, factories.attribute("odd").pk]) in page

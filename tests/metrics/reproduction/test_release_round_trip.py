@@ -20,7 +20,14 @@ from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.metric import VARIANTS
 from tests import factories
 from tests.metrics.cast import depiction_study, visual_study
-from tests.metrics.votes_cast import PEOPLE, asked_of_pairs, prevalence_study, rating_study, votes_study
+from tests.metrics.votes_cast import (
+    PEOPLE,
+    asked_of_pairs,
+    bias_study,
+    prevalence_study,
+    rating_study,
+    votes_study,
+)
 
 pytestmark = pytest.mark.django_db
 _KEYS = {"group_id", "attribute_id", "identity_id"}
@@ -141,6 +148,10 @@ def ratings() -> Study:
     return Study.objects.get(pk=study.pk)
 
 
+def biased() -> Study:
+    return bias_study({("old", "grumpy"): [5, 4, 0], ("young", "merry"): [1, 1, 2]}, name="live")
+
+
 def of_pairs() -> Study:
     study = votes_study(name="live")
     asked_of_pairs(study)
@@ -159,7 +170,7 @@ def asked_of_pairs_again(study: Study) -> None:
                     factories.response(unit, values=[1], who=factories.annotator(profile=PEOPLE[who]))
 
 
-@pytest.mark.parametrize("cast", [depiction, visual, visual_by_mean, prevalence, ratings, of_pairs])
+@pytest.mark.parametrize("cast", [depiction, visual, visual_by_mean, prevalence, ratings, biased, of_pairs])
 def test_every_number_comes_out_the_same(cast, tmp_path):
     study = cast()
     by = (None, "pool") if cast is prevalence else (None,)

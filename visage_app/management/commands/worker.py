@@ -24,6 +24,8 @@ from annotation.webhooks.services import deliveries, events
 from generation.jobs import tasks
 from generation.jobs.services import work, workers
 from generation.jobs.services.sickness import WorkerIll
+from metrics.associations import tasks as association_tasks
+from metrics.associations.services import lists as association_lists
 from metrics.candidates import tasks as candidate_tasks
 from metrics.candidates.services import lists as candidate_lists
 from metrics.score_runs import services as score_runs
@@ -111,6 +113,7 @@ class Command(BaseCommand):
             return [*default, ("sending lost messages again", _every(SWEEP_SECONDS, _sweep))]
         default.append(("computing a score run", _compute))
         default.append(("finding candidates", candidate_lists.compute_pending))
+        default.append(("finding associations", association_lists.compute_pending))
         default.append(("making an export", self._export))
         default.append(("importing uploaded files", self._import))
         gpu = [("working on a run", self._work)]
@@ -144,6 +147,7 @@ def _sweep() -> None:
     # Scores first: the others take longer, and a message of any kind in the queue stops the others.
     score_tasks.sweep()
     candidate_tasks.sweep()
+    association_tasks.sweep()
     export_tasks.enqueue_waiting()
     import_tasks.enqueue_waiting()
 

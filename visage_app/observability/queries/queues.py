@@ -19,8 +19,9 @@ from annotation.models import Delivery, ExportJob
 from annotation.webhooks.services import deliveries
 from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
+from metrics.associations.services import lists as association_lists
 from metrics.candidates.services import lists as candidate_lists
-from metrics.models import CandidateList, ScoreRun
+from metrics.models import AssociationList, CandidateList, ScoreRun
 from metrics.score_runs import services as score_runs
 
 CAP = 10_000
@@ -51,6 +52,7 @@ def ages(now: datetime) -> dict[str, float]:
         "scores": _oldest(score_runs.waiting(now), F("created_at")),
         "exports": _oldest(export_jobs.claimable(now), F("created_at")),
         "candidates": _oldest(candidate_lists.waiting(now), due),
+        "associations": _oldest(association_lists.waiting(now), due),
         "imports": _oldest(import_jobs.claimable(now), due),
         "deliveries": _oldest(deliveries.due(now), due),
         "generation": _runs_untouched_since(now),
@@ -71,6 +73,7 @@ def loads(now: datetime) -> dict[str, QueueLoad]:
         "scores": (ScoreRun.objects.all(), score_runs.waiting(now)),
         "exports": (ExportJob.objects.all(), export_jobs.claimable(now)),
         "candidates": (CandidateList.objects.all(), candidate_lists.waiting(now)),
+        "associations": (AssociationList.objects.all(), association_lists.waiting(now)),
         "imports": (import_jobs.without_refused(), import_jobs.claimable(now)),
         "deliveries": (Delivery.objects.all(), deliveries.due(now)),
         "generation": (Job.objects.all(), claims.claimable_jobs(now)),

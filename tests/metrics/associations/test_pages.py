@@ -1,0 +1,191 @@
+"""The pages, the API and the command of associations that models make."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotation.core.leases import JobState
+from annotation.models import Association, AuditEvent, Source, Study
+from metrics.associations.queries import MOST_ASKINGS
+from metrics.associations.services import lists
+from metrics.models import AssociationList
+from tests import factories
+from tests.metrics.associations import answered
+
+pytestmark = [pytest.mark.django_db, pytest.mark.pages]
+
+
+@pytest.fixture
+def lead(client):
+    user = factories.user(lead=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def groups():
+    return [answered.group("nurse", "age"), answered.group("Nurse", "gender"), answered.group("miner", "age")]
+
+
+@pytest.fixture
+def run(groups):
+    """Nurses are kind and miners keen, each in 30 of 30 askings; of both, half are tall."""
+    nurse, other_nurse, miner = groups
+    given = []
+    for number in range(1, 31):
+        tall = "[tall]" if number % 2 else "I cannot say."
+        for row, group, word in ((1, nurse, "kind"), (2, other_nurse, "kind"), (3, miner, "keen")):
+            given += [
+                (group, f"t2t-singular/{row}/k", number, f"It is [{word}]"),
+                (group, f"t2t-singular/{row}/t", number, tall),
+            ]
+    return answered.run(given)
+
+
+@pytest.fixture
+def found(run):
+    return answered.found(run)
+
+
+def text(response, status=200):
+    assert response.status_code == status, response.content[:500]
+    return response.content.decode()
+
+
+def act(client, run, action, **data):
+    return client.post(reverse("association_action", args=[run.pk, action]), data)
+
+
+def get(client, run, **query):
+    return text(client.get(reverse("associations", args=[run.pk]), query))
+
+
+def test_a_worker_finds_the_associations_that_a_lead_asks_for(client, lead, run, groups):
+    assert "Nobody has looked for associations" in get(client, run)
+    assert act(client, run, "find").headers["Location"] == reverse("associations", args=[run.pk])
+    assert "A worker is reading" in get(client, run)
+    assert lists.compute_pending() == 1
+    page = get(client, run)
+    assert ">kind<" in page
+    assert "Answers came in" not in page
+    answered.add(run, [(groups[2], "t2t-singular/3/k", 31, "[keen]")])
+    assert "Answers came in" in get(client, run)
+    AssociationList.objects.update(state=JobState.FAILED, error="<b>no memory</b>", digest="x")
+    assert "&lt;b&gt;no memory" in get(client, run)
+
+
+def test_the_table_is_searched_and_sorted_in_a_fixed_number_of_queries(
+    client, lead, run, found, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(16):
+        page = get(client, run)
+    assert ">tall<" not in page  # not significant
+    with django_assert_max_num_queries(16):
+        page = get(client, run, show="all", sort="word", dir="asc")
+    assert page.index(">keen<") < page.index(">kind<") < page.index(">tall<")
+    assert ">kind<" not in get(client, run, show="all", descriptor="miner")
+    assert ">keen<" not in get(client, run, show="all", dimension="gender")
+    assert ">keen<" not in get(client, run, show="all", word="kin")
+    assert "No association like this" in get(client, run, setting="i2t")
+    assert ">icannotsay.<" in get(client, run, variant="published", show="all")
+    source = factories.source("known")
+    Association.objects.create(
+        source=source, group=found.associations.get(word="keen").group, attribute=factories.attribute("keen")
+    )
+    new = get(client, run, new="yes")
+    assert ">kind<" in new
+    assert ">keen<" not in new
+
+
+def test_words_are_blurred_until_somebody_asks_for_them(client, lead, run, found):
+    assert 'class="word is-hidden-word"' in get(client, run)
+    back = reverse("associations", args=[run.pk])
+    answer = client.post(reverse("show_words"), {"show": "yes", "next": back})
+    assert answer.headers["Location"] == back
+    assert "is-hidden-word" not in get(client, run)
+    away = client.post(reverse("show_words"), {"show": "no", "next": "https://elsewhere.example/"})
+    assert away.headers["Location"] == reverse("association_runs")
+    assert "is-hidden-word" in get(client, run)
+
+
+def test_a_descriptor_shows_all_that_was_said_and_a_word_its_sentences(client, lead, run, found, groups):
+    page = text(client.get(reverse("association_descriptor", args=[run.pk, groups[0].pk])))
+    assert ">tall<" in page
+    assert "The name also stands in:" in page
+    one = found.associations.get(group=groups[1], word="kind")
+    page = text(client.get(reverse("association", args=[run.pk, one.pk])))
+    # the answers about both groups of this name, because they are pooled
+    assert page.count("It is [kind]") == MOST_ASKINGS
+    assert "It is [keen]" not in page
+
+
+@pytest.mark.parametrize("kind", ["association", "visual_nature"])
+def test_a_lead_sends_the_significant_associations_to_people(client, lead, run, found, kind):
+    answer = act(client, run, "study", name="ask", variant="corrected", kind=kind)
+    assert answer.headers["Location"] == reverse("setup_step", args=["ask", "consent"])
+    pairs = set(Source.objects.get(name="ask").associations.values_list("group__name", "attribute__text"))
+    assert pairs == {("nurse", "kind"), ("Nurse", "kind"), ("miner", "keen")}
+    assert Study.objects.get(association_lists=found).name == "ask"
+    assert AuditEvent.objects.get(what="study made of associations").details["associations"] == 3
+    act(client, run, "study", name="ask", variant="corrected", kind=kind)
+    assert "named &#x27;ask&#x27; already" in get(client, run)
+    # what a model said does not become known by that
+    assert ">kind<" in get(client, run, new="yes")
+
+
+def test_images_are_looked_at_for_the_words_of_their_groups(client, lead, run, found, groups):
+    images = factories.image_set("pictures")
+    factories.image(image_set=images, group_name="miner")
+    asked = {"name": "look", "variant": "corrected", "kind": "depiction"}
+    act(client, run, "study", **asked)
+    assert "Choose the images" in get(client, run)
+    act(client, run, "study", **asked, image_set=images.pk)
+    [shown] = Study.objects.get(name="look").draft.document["tasks"][0]["shown"]
+    assert shown == {"group": "miner", "stereotypical": ["keen"], "random": ["kind"]}
+
+
+def api(client, method, path, data=None):
+    return getattr(client, method)(
+        f"/api/v1/association-runs/{path}", json.dumps(data or {}), content_type="application/json"
+    )
+
+
+def test_the_api_says_the_same(client, lead, run, groups):
+    path = f"/api/v1/association-runs/{run.pk}"
+    assert client.get(path).status_code == 404
+    assert api(client, "post", run.pk).status_code == 202
+    lists.compute_pending()
+    data = client.get(path).json()
+    assert data["state"] == "done"
+    assert [one["setting"] for one in data["settings"]] == ["t2t-singular"]
+    assert data["settings"][0]["unparsed"] == 45
+    rows = client.get(f"{path}/associations", {"word": "ki"}).json()["results"]
+    assert [(row["dimension"], row["word"], row["corrected_tf"]) for row in rows] == [
+        ("age", "kind", 60),
+        ("gender", "kind", 60),
+    ]
+    assert len(client.get(f"{path}/associations/{rows[0]['id']}").json()["answers"]) == MOST_ASKINGS
+    made = api(client, "post", f"{run.pk}/study", {"name": "asked"})
+    assert made.json() == {"study": "asked", "source": "asked"}
+    unknown = {"name": "other", "image_set": "none", "kind": "depiction"}
+    assert api(client, "post", f"{run.pk}/study", unknown).status_code == 422
+
+
+def test_the_command_prints_both_variants(run, capsys):
+    call_command("associations", "asked", "--format", "csv", "--variant", "published")
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert list(rows[0]) == [
+        *("modality", "setting", "model", "dimension", "descriptor", "word", "tf", "df", "idf", "score"),
+        *("p_value", "significant", "z", "q", "significant_corrected"),
+    ]
+    [refusal] = [row for row in rows if row["word"] == "icannotsay." and row["dimension"] == "gender"]
+    assert (refusal["tf"], refusal["z"], refusal["significant_corrected"]) == ("30", "", "")
+    call_command("associations", str(run.pk), "--format", "json", "--significant")
+    printed = json.loads(capsys.readouterr().out)
+    assert {row["word"] for row in printed["rows"]} == {"kind", "keen"}
+    with pytest.raises(CommandError, match=r"There is no run 'asket'\. Did you mean 'asked'"):
+        call_command("associations", "asket")
