@@ -85,7 +85,7 @@ def test_every_cell_of_words_is_an_answer_of_its_run(tmp_path):
     assert (job.prompt, job.group.axis) == ("A chinese is [z__].", "nationality")
     assert answer("1/a", 2)[0].seed == 8
     assert answer("2/a", 1)[0].seed is None
-    [setting] = evaluate(run).settings
+    [setting] = evaluate(run).settings()
     assert (setting.setting, setting.facts["documents"]) == ("t2t-singular", 5)
     assert "Nothing to do" in load(table)
     assert Answer.objects.count() == 129
