@@ -1,6 +1,7 @@
 from django.urls import path
 
 from metrics.agreement import views as agreement
+from metrics.associations import planning_views as association_plans
 from metrics.associations import views as associations
 from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
@@ -17,6 +18,7 @@ _ASSOCIATIONS = "associations/<int:pk>/"
 _CANDIDATES = "candidate-runs/<int:pk>/"
 
 urlpatterns = [
+    path("associations/new/", association_plans.plan_associations, name="plan_associations"),
     path("associations/", associations.association_runs, name="association_runs"),
     path("associations/words/", associations.show_words, name="show_words"),
     path(_ASSOCIATIONS, associations.associations, name="associations"),

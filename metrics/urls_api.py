@@ -4,6 +4,7 @@ from django.urls import path
 
 from metrics.agreement import api as agreement
 from metrics.associations import api as associations
+from metrics.associations import planning_api as association_plans
 from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
@@ -33,6 +34,7 @@ urlpatterns = [
     path(f"{_RUNS}/<int:number>", score_runs.OneScoreRun.as_view(), name="score_run"),
     path(f"{_RUNS}/<int:number>/scores", score_runs.RunScores.as_view(), name="score_run_scores"),
     path(f"{_RUNS}/<int:number>/retry", score_runs.RetryScoreRun.as_view(), name="score_run_retry"),
+    path("association-runs", association_plans.AssociationRuns.as_view(), name="association_runs"),
     path(_ASSOCIATIONS, associations.OneAssociationList.as_view(), name="association_list"),
     path(f"{_ASSOCIATIONS}/study", associations.AssociationStudy.as_view(), name="associations_study"),
     path(f"{_ASSOCIATIONS}/associations", associations.Associations.as_view(), name="associations"),

@@ -162,6 +162,7 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         ("candidate_runs", "candidates", "candidate"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405))
     ),
     "plan_candidates": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    "plan_associations": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     "candidate_action": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
     # sources are made by whoever may set up studies; the study is still open
     "save_votes": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 302)),
@@ -208,7 +209,7 @@ WITHOUT_STUDY = {
     "audit",
     "setup",
     "runs",
-    *("candidate_runs", "plan_candidates"),
+    *("candidate_runs", "plan_candidates", "plan_associations"),
     "image_sets",
     "upload",
     *("health_page", "health_live", "accounts"),

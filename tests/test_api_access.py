@@ -169,6 +169,7 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "inference-runs/{inference}"): (READ, RESEARCH),
     ("GET", "inference-runs/{inference}/pairs"): (READ, RESEARCH),
     ("GET", "inference-runs/{inference}/figure/csv"): (READ, RESEARCH),
+    ("POST", "association-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("POST", "candidate-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "candidate-runs/{asked}"): (READ, MAKERS),
     ("POST", "candidate-runs/{asked}"): (MANAGE, MAKERS),

@@ -67,7 +67,7 @@ WITHOUT_ROWS = {
     *("second_factor", "attribute", "export_columns"),
     *("new_source", "source_action", "catalogue_import"),
     *("catalogue_import_progress", "catalogue_import_delete"),
-    "plan_candidates",
+    *("plan_candidates", "plan_associations"),
     *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),

@@ -94,6 +94,10 @@ def plan_images(
     groups = list({group.pk: group for group in groups}.values())
     if not groups:
         raise PlanRefused(_("No identity group is selected."))
+    if PromptSet.DESCRIPTORS in recipe.prompt_sets:
+        raise PlanRefused(
+            _("Images of descriptors are planned with manage.py plan_associations, or its page.")
+        )
     purpose = purpose_of(recipe)
     shown = image_set_shown_by(study) if study is not None and purpose == PromptSet.DETECTION else ""
     name = image_set or shown or default_name(recipe)
@@ -131,6 +135,26 @@ def plan_images(
         study=study,
         attach_to=attach_to,
         notes=tuple(notes),
+    )
+
+
+def plan_prompts(
+    *, recipe: ImageRecipe, prompts: Sequence[PlannedPrompt], image_set: str = "", notes: Sequence[str] = ()
+) -> Plan:
+    """Plan images of prompts that somebody else made. Raises PlanRefused with the cure; writes nothing."""
+    _check_backend(recipe)
+    _check_lengths(recipe)
+    purpose_of(recipe)
+    if not prompts:
+        raise PlanRefused(_("There is nothing to make. Give at least one prompt."))
+    name = image_set or default_name(recipe)
+    check_name(name)
+    check_set(name, recipe)
+    return Plan(
+        recipe=recipe,
+        image_set=name,
+        prompts=tuple(prompts),
+        notes=(*cost_of_precision(recipe), *notes),
     )
 
 

@@ -1,5 +1,6 @@
 """What the pages share that plan a run: a form, a preview of it, and a start exactly as previewed."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from django.contrib import messages
@@ -31,9 +32,11 @@ class PlanningForm(Protocol):
     def add_error(self, field: str | None, error: Any) -> None: ...
 
 
-def preview_or_start(request: LoggedIn, form: PlanningForm) -> tuple[Run | None, dict[str, Any]]:
+def preview_or_start(
+    request: LoggedIn, form: PlanningForm, *, completed: Callable[[Plan], Plan] = lambda plan: plan
+) -> tuple[Run | None, dict[str, Any]]:
     """The run, if it was started as it was previewed, else None; and the context of the preview, empty if the
-    form has errors."""
+    form has errors. `completed` is given the plan before it starts, and may write what the plan needs."""
     plan = form.plan() if form.is_valid() else None
     if plan is None:
         return None, {}
@@ -41,7 +44,7 @@ def preview_or_start(request: LoggedIn, form: PlanningForm) -> tuple[Run | None,
     changed = False
     if "start" in request.POST:
         if request.POST.get("fingerprint") == preview.fingerprint:
-            return _start(request, form, plan), {}
+            return _start(request, form, plan, completed), {}
         changed = True
     return None, {
         "changed": changed,
@@ -51,10 +54,12 @@ def preview_or_start(request: LoggedIn, form: PlanningForm) -> tuple[Run | None,
     }
 
 
-def _start(request: LoggedIn, form: PlanningForm, plan: Plan) -> Run | None:
+def _start(
+    request: LoggedIn, form: PlanningForm, plan: Plan, completed: Callable[[Plan], Plan]
+) -> Run | None:
     """Plan and start the run; None if an error was added to the form."""
     try:
-        ensured = runs.ensure(plan=plan, by=request.user)
+        ensured = runs.ensure(plan=completed(plan), by=request.user)
         run = ensured.run
         if run.state == RunState.PLANNED:
             runs.start(run=run, by=request.user)

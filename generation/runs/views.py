@@ -30,8 +30,8 @@ from generation.runs import limits, queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS
-from generation.runs.forms.askings import LIMITS
 from generation.runs.limits_form import LimitsForm
+from generation.runs.planning_forms.askings import LIMITS
 from generation.runs.planning_page import preview_or_start
 
 RUNS_PER_PAGE = 30

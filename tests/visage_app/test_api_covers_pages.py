@@ -138,6 +138,7 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "run_action": ("POST runs/{number}/{action}",),
     "candidate_runs": ("GET runs",),
     "plan_candidates": ("POST candidate-runs",),
+    "plan_associations": ("POST association-runs",),
     "candidates": ("GET candidate-runs/{number}", "GET candidate-runs/{number}/candidates"),
     "candidate": ("GET candidate-runs/{number}/candidates/{candidate}",),
     "candidate_action": (

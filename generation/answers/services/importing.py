@@ -48,7 +48,7 @@ def import_answers(
     wanted = ImportedRun(
         name=name,
         kind=kind,
-        recipe=_recipe(kind, model, settings or {}, digest(path)),
+        recipe=known_recipe(kind, model, {"purpose": PURPOSE, "file": digest(path)}, settings or {}),
         file=path.name,
         image_set=image_set,
         by=by,
@@ -63,9 +63,11 @@ def import_answers(
     return ImportedAnswers(run, added, len(numbers))
 
 
-def _recipe(kind: str, model: str, settings: Mapping[str, Any], content: str) -> dict[str, Any]:
-    """The recipe as it is stored: with the model, and what else is known."""
-    design = {"purpose": PURPOSE, "file": content}
+def known_recipe(
+    kind: str, model: str, design: Mapping[str, Any], settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The recipe of answers that were made elsewhere, as it is stored: the model, and what else is known.
+    `design` names the file by its hash."""
     known = {name: value for name, value in settings.items() if value is not None}
     recipe = RECIPES[kind](backend=IMPORTED, model=model, design=design, **known)
     unknown = {field.name for field in fields(recipe)} - _ALWAYS - set(known)

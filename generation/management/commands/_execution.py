@@ -3,7 +3,7 @@
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -51,8 +51,15 @@ def add_worker_options(parser: ArgumentParser) -> None:
     where.add_argument("--later", action="store_true", help="leave the jobs to the workers and do not wait")
 
 
-def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> None:
-    """Preview, ask, plan, start and finish a run. Raises CommandError if it fails."""
+def carry_out(
+    command: BaseCommand,
+    plan: Plan,
+    options: Mapping[str, Any],
+    *,
+    completed: Callable[[Plan], Plan] = lambda plan: plan,
+) -> None:
+    """Preview, ask, plan, start and finish a run. `completed` is given the plan before it starts, and may
+    write what the plan needs. Raises CommandError if it fails."""
     preview = plans.preview(plan)
     for line in plan_summary(preview):
         command.stdout.write(line)
@@ -63,7 +70,7 @@ def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> N
     if ask and input("Start? [y/N] ").strip().lower() not in ("y", "yes"):
         raise CommandError("Not started. Nothing was written.")
     try:
-        ensured = runs.ensure(plan=plan, by=None)
+        ensured = runs.ensure(plan=completed(plan), by=None)
     except (PlanRefused, StudyRefused) as error:
         raise CommandError(str(error)) from error
     run = ensured.run

@@ -1,5 +1,6 @@
 """Choose and check the image set of a plan: one set has one generator (the recipe without prompt sets and
-images per prompt) and one purpose (detection, shown to people, or pull, not shown; PROTOCOL §5, §9)."""
+images per prompt) and one purpose (detection, shown to people; pull or descriptors, not shown; PROTOCOL §5,
+§9, §11)."""
 
 from collections.abc import Mapping
 
@@ -16,6 +17,7 @@ from generation.recipes.prompts import PULL, PromptSet
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, from_json, with_absent
 
 _NOT_GENERATOR_FIELDS = ("prompt_sets", "images_per_prompt")
+_SETS_OF_THEIR_OWN = (PromptSet.DETECTION, PromptSet.DESCRIPTORS)
 _LONGEST_NAME = 80
 
 
@@ -74,8 +76,12 @@ def recipe_of_image_set(image_set: str) -> ImageRecipe | None:
 
 
 def purpose_of(recipe: ImageRecipe) -> str:
-    """'detection' or 'pull'. One run and one set cannot have both."""
+    """'detection', 'descriptors' or 'pull'. One run and one set cannot have two of them."""
     prompt_sets = set(recipe.prompt_sets)
+    if prompt_sets == {PromptSet.DESCRIPTORS.value}:
+        return PromptSet.DESCRIPTORS
+    if PromptSet.DESCRIPTORS in prompt_sets:
+        raise PlanRefused("Images of descriptors go into an image set of their own: plan them separately.")
     if PromptSet.DETECTION not in prompt_sets:
         return "pull"
     if prompt_sets != {PromptSet.DETECTION.value}:
@@ -107,10 +113,11 @@ def check_set(name: str, recipe: ImageRecipe) -> None:
                 f"The image set '{name}' is made by another recipe ({differences}). "
                 f"Use the same, or choose another name with --set.{_discard_hint(run)}"
             )
-        if (PromptSet.DETECTION in run.recipe["prompt_sets"]) != (PromptSet.DETECTION in recipe.prompt_sets):
+        held = run.recipe["prompt_sets"]
+        if any((one in held) != (one in recipe.prompt_sets) for one in _SETS_OF_THEIR_OWN):
             raise PlanRefused(
-                f"The image set '{name}' holds images for {', '.join(run.recipe['prompt_sets'])}. Choose "
-                "another name with --set: images for detection are shown to people, those for pull are not."
+                f"The image set '{name}' holds images for {', '.join(held)}. Choose another name with --set: "
+                "images for detection are shown to people, those for pull and of descriptors are not."
             )
     if not runs.exists() and Image.objects.filter(image_set__name=name).exists():
         raise PlanRefused(

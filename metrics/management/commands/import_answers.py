@@ -17,6 +17,9 @@ from generation.management.commands._targets import find_study_or_image_set
 from generation.plans.errors import PlanRefused
 from generation.recipes.checks import RecipeRefused
 from generation.recipes.recipes import option_value
+from metrics.associations.askings import Modality, Setting, settings_of
+from metrics.associations.descriptors import read_descriptors
+from metrics.associations.services.importing import import_associations
 from metrics.inference.services.importing import import_inference
 
 Importer = Callable[[Mapping[str, Any], Progress], Sequence[str]]
@@ -60,6 +63,40 @@ def _inference(options: Mapping[str, Any], progress: Progress) -> Sequence[str]:
     return imported.summary()
 
 
+def _biasdora(options: Mapping[str, Any], progress: Progress) -> Sequence[str]:
+    listed = options["descriptors"]
+    imported = import_associations(
+        path=options["file"],
+        setting=_setting(options["modality"], options["setting"]),
+        name=options["name"] or "",
+        model=options["model"],
+        listed=read_descriptors(_text(listed), listed.name) if listed else None,
+        settings={name: options[name] for name in _SETTINGS},
+        progress=progress,
+    )
+    return imported.summary()
+
+
+def _setting(modality: str | None, short: str | None) -> Setting:
+    """The setting that the options name, such as t2t and plural."""
+    if not (modality and short):
+        raise CommandError("--layout biasdora needs --modality and --setting, for example t2t and singular.")
+    try:
+        return Setting(short if short.startswith(f"{modality}-") else f"{modality}-{short}")
+    except ValueError as error:
+        known = ", ".join(setting.short for setting in settings_of(Modality(modality)))
+        raise CommandError(f"--setting '{short}': of {modality} there are {known}.") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path}: {error}. Give a CSV file in UTF-8.") from error
+
+
+LAYOUTS: Mapping[str, Importer] = {"biasdora": _biasdora}
+"""Whose tables a file may be, and what imports it."""
 KINDS: Mapping[str, Importer] = {"completions": _texts, "descriptions": _texts, "inference": _inference}
 """What a file may hold, and what imports it."""
 
@@ -70,16 +107,30 @@ class Command(BaseCommand):
         "JSON lines or CSV (UTF-8, perhaps compressed with gzip), one answer a line: prompt and text, and "
         "where known key, number, seed, ended, tokens_in, tokens_out, seconds, image; other fields are kept. "
         "For inference a CSV of source, identity, attribute, verb, object, entailment, neutral, "
-        "contradiction. "
+        "contradiction. In the layout of BiasDora's authors, bias_type, template, answer_a to answer_z, run "
+        "and seed, or id and generated_output. "
         "If a line is wrong, nothing is imported. Importing the same file again changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--kind", required=True, choices=sorted(KINDS), help="what the file holds")
-        parser.add_argument("--name", required=True, metavar="RUN", help="name of the run that is made")
+        holds = parser.add_mutually_exclusive_group(required=True)
+        holds.add_argument("--kind", choices=sorted(KINDS), help="what the file holds")
+        holds.add_argument("--layout", choices=sorted(LAYOUTS), help="whose table it is")
+        parser.add_argument(
+            "--name", metavar="RUN", help="name of the run that is made; with --layout by setting and model"
+        )
         parser.add_argument("--model", required=True, metavar="ID", help="the model that answered")
         parser.add_argument("--set", metavar="NAME", help="the image set of descriptions, to find its images")
+        layout = parser.add_argument_group("with --layout biasdora")
+        layout.add_argument("--modality", choices=list(Modality))
+        layout.add_argument("--setting", metavar="NAME", help="such as singular, subjective")
+        layout.add_argument(
+            "--descriptors",
+            type=Path,
+            metavar="FILE",
+            help="CSV that says on which dimensions the names of images stand, if the table does not",
+        )
         known = parser.add_argument_group("settings", "how the model was asked, as far as you know it")
         known.add_argument("--revision", metavar="REVISION", help="of the model")
         known.add_argument("--system", metavar="TEXT", help="the system message")
@@ -99,9 +150,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         options["stop"] = None if options["stop"] is None else tuple(options["stop"])
         options["options"] = _further(options["option"])
+        if options["kind"] and not options["name"]:
+            raise CommandError("--name is missing: name the run that is made.")
+        importer = KINDS[options["kind"]] if options["kind"] else LAYOUTS[options["layout"]]
         refused = (FileUnusable, FileRefused, PlanRefused, RecipeRefused)
         with command_errors(*refused), _importing.progress_bar() as progress:
-            done = KINDS[options["kind"]](options, progress)
+            done = importer(options, progress)
         for line in done:
             self.stdout.write(line)
 

@@ -22,7 +22,7 @@ from generation.recipes.askings import (
 )
 from generation.recipes.limits import MOST_IN_FLIGHT, Limits
 from generation.recipes.recipes import FAKE, AskingRecipe, Recipe
-from generation.runs.forms.base import (
+from generation.runs.planning_forms.base import (
     OptionsForm,
     dtype_field,
     image_set_choices,
@@ -141,7 +141,7 @@ class CompletionsForm(_TextForm):
     RECIPE = CompletionRecipe
     PURPOSE = "completions"
     title = _("Ask a language model")
-    MAIN_FIELDS = ("name", "prompts", *_MAIN)
+    MAIN_FIELDS: tuple[str, ...] = ("name", "prompts", *_MAIN)
 
     def add_fields(self) -> None:
         self.fields["prompts"].help_text = _(
@@ -153,14 +153,15 @@ class DescriptionsForm(_TextForm):
     RECIPE = DescriptionRecipe
     PURPOSE = "descriptions"
     title = _("Ask about images")
-    MAIN_FIELDS = ("name", "image_set", "prompts", *_MAIN)
+    MAIN_FIELDS: tuple[str, ...] = ("name", "image_set", "prompts", *_MAIN)
 
     image_set = forms.ChoiceField(label=_("Image set"))
 
     def add_fields(self) -> None:
         self._sets, choices = image_set_choices()
         set_choices(self, "image_set", choices)
-        self.fields["prompts"].help_text = _("One per line; each is asked about each image.")
+        if "prompts" in self.fields:
+            self.fields["prompts"].help_text = _("One per line; each is asked about each image.")
 
     def set_asked_about(self) -> ImageSet:
         return self._sets[self.cleaned_data["image_set"]]

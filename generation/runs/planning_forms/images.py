@@ -1,6 +1,7 @@
 """Forms of runs that make, caption or embed images."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -22,7 +23,7 @@ from generation.recipes.recipes import (
     ImageRecipe,
     Recipe,
 )
-from generation.runs.forms.base import (
+from generation.runs.planning_forms.base import (
     OptionsForm,
     RunForm,
     dtype_field,
@@ -45,8 +46,13 @@ _SAFETY = [
 class ImagesForm(RunForm):
     RECIPE = ImageRecipe
     title = _("Generate images")
-    MAIN_FIELDS = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
-    DEFAULTS = {"prompts": "detection", "images_per_prompt": None, "seed": None, "lora": ""}
+    MAIN_FIELDS: tuple[str, ...] = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
+    DEFAULTS: Mapping[str, Any] = {
+        "prompts": "detection",
+        "images_per_prompt": None,
+        "seed": None,
+        "lora": "",
+    }
 
     study = forms.ChoiceField(label=_("Study"), required=False)
     groups = lines_field(_("Identity groups"), 50_000, _("One per line. Empty: all groups of the study."))

@@ -1,8 +1,8 @@
 """A form for each kind of run, which gives a recipe and a plan. Forms write nothing."""
 
-from generation.runs.forms.askings import ClassificationsForm, CompletionsForm, DescriptionsForm
-from generation.runs.forms.base import RunForm
-from generation.runs.forms.images import CaptionsForm, EmbeddingsForm, ImagesForm
+from generation.runs.planning_forms.askings import ClassificationsForm, CompletionsForm, DescriptionsForm
+from generation.runs.planning_forms.base import RunForm
+from generation.runs.planning_forms.images import CaptionsForm, EmbeddingsForm, ImagesForm
 
 FORMS: dict[str, type[RunForm]] = {
     "images": ImagesForm,
