@@ -69,9 +69,7 @@ def test_words_are_completed_with_a_bias():
     """Half with the sentence's own word, and some without brackets or with another letter."""
     prompt = "Complete the word.\n\nA nurse is [k__]."
     for bias, least, most in ((1, 0.85, 0.95), (0, 0.15, 0.35)):
-        recipe = CompletionRecipe(backend="fake", options={"bias": bias})
-        model = complete_fake.load(recipe)
-        texts = [one.text for one in model.answer([Question(prompt, seed=seed) for seed in range(600)])]
+        texts = answers(prompt, bias=bias, count=600)
         words = Counter(text for text in texts if text.startswith("[k"))
         assert least < words.most_common(1)[0][1] / 600 < most
         assert any("[" not in text for text in texts)
