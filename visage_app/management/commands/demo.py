@@ -11,12 +11,18 @@ from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
-from annotation.models import Source, Study
+from annotation.models import Axis, Source, Study
 from generation import demo as generation_demo
 from generation.models import Run
-from generation.recipes.askings import ClassificationRecipe
+from generation.recipes.askings import ClassificationRecipe, CompletionRecipe
 from generation.recipes.prompts import image_prompts
 from generation.recipes.recipes import FAKE
+from metrics.associations.askings import Setting
+from metrics.associations.descriptors import DescriptorList, starter_list
+from metrics.associations.planning import plan_words
+from metrics.associations.prompts import read_prompts
+from metrics.associations.services import lists as association_lists
+from metrics.associations.services.descriptors import with_groups
 from metrics.candidates.services import lists as candidate_lists
 from metrics.inference.drawing import RANDOM
 from metrics.inference.sentences import OBJECTS, VERBS
@@ -29,6 +35,10 @@ _LOCK = 7_305_011
 METRICS = ("tendency", "likelihood", "offensiveness")
 _WORDS = 3
 """How many verbs and objects the fake inference model is asked with."""
+ASSOCIATIONS = "demo-associations"
+_DIMENSIONS = (Axis.AGE, Axis.RELIGION)
+_DESCRIPTORS = 6
+"""How many descriptors of each of these dimensions the fake language model is asked about."""
 
 
 class Command(BaseCommand):
@@ -66,6 +76,7 @@ class Command(BaseCommand):
         source = loaded_scenario.source["name"]
         answers = generation_demo.answer_all(image_set=pictures.IMAGE_SET, source=source, by=lead)
         answers += self._infer(source, by=lead)
+        answers += self._associate(by=lead)
         self._find_candidates()
         runs = self._score()
         counts = {
@@ -89,6 +100,23 @@ class Command(BaseCommand):
         recipe = ClassificationRecipe(backend=FAKE, model=FAKE)
         plan = plan_inference(recipe=recipe, choice=choice, name="demo-inference")
         return generation_demo.answer(plan=plan, by=by)
+
+    def _associate(self, *, by: User) -> int:
+        """Ask the fake language model to complete words about some descriptors, and find its associations;
+        return the number of new answers."""
+        starter = starter_list()
+        few = [one for axis in _DIMENSIONS for one in starter.on([axis]).descriptors[:_DESCRIPTORS]]
+        listed = DescriptorList(tuple(few))
+        plan = plan_words(
+            recipe=CompletionRecipe(backend=FAKE, model=FAKE, temperature=0.7, times=4),
+            name=ASSOCIATIONS,
+            settings=[Setting.SINGULAR],
+            listed=listed,
+            prompts=read_prompts(),
+        )
+        answers = generation_demo.answer(plan=with_groups(plan, listed), by=by)
+        association_lists.compute(association_lists.request(run=Run.objects.get(name=ASSOCIATIONS)).pk)
+        return answers
 
     def _find_candidates(self) -> None:
         """Find the candidates in the answers of the fake language model."""
