@@ -1,6 +1,7 @@
 from django.urls import path
 
 from metrics.agreement import views as agreement
+from metrics.associations import results_views as association_results
 from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview
@@ -13,6 +14,7 @@ from metrics.visual_nature import views as visual_nature
 from metrics.votes import views as votes
 
 _CANDIDATES = "candidate-runs/<int:pk>/"
+_ASSOCIATIONS = "associations/<int:pk>/"
 
 urlpatterns = [
     path("candidate-runs/", candidates.candidate_runs, name="candidate_runs"),
@@ -20,6 +22,18 @@ urlpatterns = [
     path(_CANDIDATES, candidates.candidates, name="candidates"),
     path(f"{_CANDIDATES}candidates/<int:candidate>/", candidates.candidate, name="candidate"),
     path(f"{_CANDIDATES}<slug:action>/", candidates.candidate_action, name="candidate_action"),
+    path("associations/compare/", association_results.compare_associations, name="compare_associations"),
+    path(f"{_ASSOCIATIONS}figures/", association_results.association_figures, name="association_figures"),
+    path(
+        f"{_ASSOCIATIONS}figures/<slug:name>.<slug:fmt>",
+        association_results.association_figure_file,
+        name="association_figure",
+    ),
+    path(
+        f"{_ASSOCIATIONS}judgements/<slug:what>/new/",
+        association_results.new_judgements,
+        name="new_judgements",
+    ),
     path("methods/", score_runs.methods, name="methods"),
     path("inference/", inference.inference_list, name="inference_runs"),
     path("inference/new/", inference.new_inference, name="new_inference"),

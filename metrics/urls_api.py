@@ -3,6 +3,7 @@
 from django.urls import path
 
 from metrics.agreement import api as agreement
+from metrics.associations import results_api as association_results
 from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
@@ -13,6 +14,7 @@ from metrics.votes import api as votes
 
 _RUNS = "studies/<slug:name>/score-runs"
 _CANDIDATES = "candidate-runs/<int:number>"
+_ASSOCIATIONS = "association-runs/<int:number>"
 _FIGURE = "studies/<slug:name>/figures/<slug:figure>"
 
 urlpatterns = [
@@ -37,6 +39,31 @@ urlpatterns = [
     path(f"{_CANDIDATES}/candidates", candidates.Candidates.as_view(), name="candidates"),
     path(f"{_CANDIDATES}/candidates/<int:candidate>", candidates.OneCandidate.as_view(), name="candidate"),
     path(f"{_CANDIDATES}/candidates/<int:candidate>/struck", candidates.Struck.as_view(), name="struck"),
+    path(
+        "association-runs/comparison",
+        association_results.AssociationComparison.as_view(),
+        name="association_comparison",
+    ),
+    path(
+        f"{_ASSOCIATIONS}/results",
+        association_results.AssociationResults.as_view(),
+        name="association_results",
+    ),
+    path(
+        f"{_ASSOCIATIONS}/figures/<slug:figure>/<slug:file_format>",
+        association_results.AssociationFigure.as_view(),
+        name="association_figure",
+    ),
+    path(
+        f"{_ASSOCIATIONS}/judgements/level",
+        association_results.AssociationLevels.as_view(),
+        name="association_levels",
+    ),
+    path(
+        f"{_ASSOCIATIONS}/judgements/<slug:what>",
+        association_results.AssociationJudgements.as_view(),
+        name="association_judgements",
+    ),
     path("studies/<slug:name>/votes-source", votes.VotesSource.as_view(), name="votes_source"),
     path("studies/<slug:name>/agreement", agreement.Agreement.as_view(), name="agreement"),
     path("studies/<slug:name>/identities", depiction.Identities.as_view(), name="identities"),

@@ -141,7 +141,7 @@ class CompletionsForm(_TextForm):
     RECIPE = CompletionRecipe
     PURPOSE = "completions"
     title = _("Ask a language model")
-    MAIN_FIELDS = ("name", "prompts", *_MAIN)
+    MAIN_FIELDS: tuple[str, ...] = ("name", "prompts", *_MAIN)
 
     def add_fields(self) -> None:
         self.fields["prompts"].help_text = _(
