@@ -25,7 +25,7 @@ urlpatterns = [
     path("associations/compare/", association_results.compare_associations, name="compare_associations"),
     path(f"{_ASSOCIATIONS}figures/", association_results.association_figures, name="association_figures"),
     path(
-        f"{_ASSOCIATIONS}figures/<slug:name>.<slug:fmt>",
+        f"{_ASSOCIATIONS}figures/<slug:figure>.<slug:fmt>",
         association_results.association_figure_file,
         name="association_figure",
     ),

@@ -183,6 +183,15 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
         (401, NONE, NONE, NONE, NONE, 204),
     ),
     ("POST", "candidate-runs/{asked}/study"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "association-runs/comparison?here={found}&there={found}"): (READ, MAKERS),
+    ("GET", "association-runs/{found}/results"): (READ, MAKERS),
+    ("GET", "association-runs/{found}/figures/negative/csv"): (READ, MAKERS),
+    ("POST", "association-runs/{found}/judgements/sentiment"): (
+        MANAGE,
+        (401, NONE, NONE, NONE, NONE, 201),
+    ),
+    # the model is not named
+    ("POST", "association-runs/{found}/judgements/level"): (MANAGE, (401, NONE, NONE, NONE, NONE, 422)),
     # sources are made by whoever may set up studies; the study is still open
     ("POST", "studies/words/votes-source"): (MANAGE, (401, NONE, NONE, NONE, NONE, 409)),
     ("GET", "metrics"): (READ, ACCOUNTS),
@@ -226,6 +235,7 @@ NUMBERED = (
     "token",
     "inference",
     "asked",
+    "found",
 )
 NAMED = {
     "words": "<slug:name>",
@@ -235,6 +245,8 @@ NAMED = {
     "{who}": "<slug:who>",
     "{delivery}": "<int:delivery>",
     "{candidate}": "<int:candidate>",
+    "judgements/sentiment": "judgements/<slug:what>",
+    "negative/csv": "<slug:figure>/<slug:file_format>",
     "{answered}": "<int:number>",
     "{answer}": "<int:job>",
     "score-runs/1": "score-runs/<int:number>",
@@ -283,6 +295,7 @@ class ApiWorld(World):
             "run": self.run.pk,
             "inference": self.inference.pk,
             "asked": self.asked.pk,
+            "found": self.associations.run_id,
             "candidate": self.candidate.pk,
             "answered": self.answered.pk,
             "answer": self.answer.pk,

@@ -62,16 +62,16 @@ def association_figures(request: LoggedIn, pk: int) -> HttpResponse:
 
 @image_makers_only
 @require_safe
-def association_figure_file(request: LoggedIn, pk: int, name: str, fmt: str) -> HttpResponse:
+def association_figure_file(request: LoggedIn, pk: int, figure: str, fmt: str) -> HttpResponse:
     """The file of a figure; with `?download` the browser saves it."""
     found, variant = _list_or_404(pk), variant_of(request.GET.get("variant"))
-    if name not in FIGURES:
-        raise Http404(f"There is no figure '{name}'.")
+    if figure not in FIGURES:
+        raise Http404(f"There is no figure '{figure}'.")
     rows = summary(found, variant=variant, resamples=settings.BOOTSTRAP_RESAMPLES)
-    figure = association_figure(found, rows, name, variant=variant)
-    if figure is None:
+    drawn = association_figure(found, rows, figure, variant=variant)
+    if drawn is None:
         raise Http404("Nothing was judged yet.")
-    return figure_response(request, figure, fmt, filename=f"{found.run.name}-{name}-{variant}")
+    return figure_response(request, drawn, fmt, filename=f"{found.run.name}-{figure}-{variant}")
 
 
 @image_makers_only
@@ -117,7 +117,8 @@ def new_judgements(request: LoggedIn, pk: int, what: str) -> HttpResponse:
     found = _list_or_404(pk)
     if what not in FORMS:
         raise Http404(f"Nothing called '{what}' is asked.")
-    form = FORMS[what](request.POST or None, found=found, user=request.user, what=what)
+    data = request.POST if request.method == "POST" else None
+    form = FORMS[what](data, found=found, user=request.user, what=what)
     context: dict[str, Any] = {}
     if form.is_bound:
         started, context = preview_or_start(request, form)

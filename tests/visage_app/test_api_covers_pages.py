@@ -146,6 +146,13 @@ PAGES: dict[str, tuple[str, ...] | str] = {
         "DELETE candidate-runs/{number}/candidates/{candidate}/struck",
         "POST candidate-runs/{number}/study",
     ),
+    "association_figures": ("GET association-runs/{number}/results",),
+    "association_figure": ("GET association-runs/{number}/figures/{figure}/{file_format}",),
+    "compare_associations": ("GET association-runs/comparison",),
+    "new_judgements": (
+        "POST association-runs/{number}/judgements/{what}",
+        "POST association-runs/{number}/judgements/level",
+    ),
     "save_votes": (f"POST {S}/votes-source",),
     "run_limits": ("PUT runs/{number}/limits",),
     "run_answers": ("GET runs/{number}/answers",),
