@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from metrics.associations.askings import Modality
+from metrics.associations.askings import Modality, Setting
 from metrics.associations.comparison_stats import RESAMPLES, Estimate, jaccard, split
 from metrics.core.stats import bootstrap
 from metrics.models import AssociationList, ModelAssociation, Variant
@@ -13,6 +13,8 @@ from metrics.models import AssociationList, ModelAssociation, Variant
 SIGNIFICANT = {Variant.PUBLISHED: "significant", Variant.CORRECTED: "significant_corrected"}
 """Variant -> the field that says whether a pair is significant."""
 LISTS = ("shared", "only_here", "only_there")
+PLACES = ("", *(modality.value for modality in Modality), *(setting.value for setting in Setting))
+"""What of a run is compared: all settings (""), those of a modality, or one."""
 _AT_ONCE = 5000
 
 

@@ -27,12 +27,12 @@ from metrics.associations.figures import FIGURES, association_figure
 from metrics.associations.judgements import FIELDS, LEVEL, SENTIMENT, TOXICITY
 from metrics.associations.results_forms import FORMS
 from metrics.associations.results_serializers import (
+    AssociationClassifierBody,
     AssociationComparisonQuery,
     AssociationComparisonSerializer,
+    AssociationLevelBody,
     AssociationResultsSerializer,
-    ClassifierBody,
-    LevelBody,
-    VariantQuery,
+    AssociationVariantQuery,
     results_data,
 )
 from metrics.associations.summary import Summary, summary
@@ -47,11 +47,11 @@ class AssociationResults(Resource):
 
     @operation(
         operation_id="association_results_read",
-        parameters=[VariantQuery],
+        parameters=[AssociationVariantQuery],
         responses=AssociationResultsSerializer,
     )
     def get(self, request: Request, number: int) -> Response:
-        found, variant = _list(request, number), self.query(VariantQuery)["variant"]
+        found, variant = _list(request, number), self.query(AssociationVariantQuery)["variant"]
         rows = _summary(found, variant)
         return Response(results_data(found.run_id, variant, rows.shares, rows.levels))
 
@@ -64,7 +64,7 @@ class AssociationFigure(FileResource):
         parameters=[
             OpenApiParameter("figure", str, OpenApiParameter.PATH, enum=list(FIGURES)),
             OpenApiParameter("file_format", str, OpenApiParameter.PATH, enum=list(CONTENT_TYPES)),
-            VariantQuery,
+            AssociationVariantQuery,
         ],
         responses={
             **file_of(*(kind.partition(";")[0] for kind in CONTENT_TYPES.values())),
@@ -75,7 +75,7 @@ class AssociationFigure(FileResource):
         found = _list(request, number)
         if figure not in FIGURES or file_format not in CONTENT_TYPES:
             raise Http404
-        variant = self.query(VariantQuery)["variant"]
+        variant = self.query(AssociationVariantQuery)["variant"]
         drawn = association_figure(found, _summary(found, variant), figure, variant=variant)
         if drawn is None:
             raise Conflict("Nothing was judged for this figure yet.")
@@ -156,7 +156,7 @@ class _Judgements(Resource):
 class AssociationJudgements(_Judgements):
     """Sentiment and toxicity of a run's associations, by a classifier or a lexicon."""
 
-    body_kind = ClassifierBody
+    body_kind = AssociationClassifierBody
 
     @operation(
         operation_id="association_judgements_plan",
@@ -166,7 +166,7 @@ class AssociationJudgements(_Judgements):
             OpenApiParameter("what", str, OpenApiParameter.PATH, enum=[SENTIMENT, TOXICITY]),
             PlanQuery,
         ],
-        request=ClassifierBody,
+        request=AssociationClassifierBody,
         responses=_PLANNED,
     )
     def post(self, request: Request, number: int, what: str) -> Response:
@@ -176,14 +176,14 @@ class AssociationJudgements(_Judgements):
 class AssociationLevels(_Judgements):
     """The bias level of a run's associations, by a language model."""
 
-    body_kind = LevelBody
+    body_kind = AssociationLevelBody
 
     @operation(
         operation_id="association_levels_plan",
         description="Plan a run in which a language model says of each significant pair how biased it is, 1 "
         "to 5. Its answers are kept apart from people's." + _HOW,
         parameters=[PlanQuery],
-        request=LevelBody,
+        request=AssociationLevelBody,
         responses=_PLANNED,
     )
     def post(self, request: Request, number: int) -> Response:

@@ -11,7 +11,7 @@ from generation.plans.plan import Plan
 from generation.recipes.limits import Limits
 from generation.recipes.recipes import Recipe
 from generation.runs.forms.askings import LIMITS, AskingForm, ClassificationsForm, CompletionsForm
-from metrics.associations.askings import Modality, Setting, settings_of
+from metrics.associations.askings import Modality, settings_of
 from metrics.associations.comparison import Side
 from metrics.associations.judgements import (
     LEVEL,
@@ -39,8 +39,6 @@ _PLACES = [
         for modality in Modality
     ),
 ]
-PLACES = ("", *(modality.value for modality in Modality), *(setting.value for setting in Setting))
-"""Settings, modalities, and "" for all."""
 
 
 def variant_of(text: str | None) -> str:

@@ -6,8 +6,7 @@ from rest_framework import serializers
 
 from annotation.api.resource import Query
 from generation.runs.bodies import AskingRunBody, TextRunBody
-from metrics.associations.comparison import LISTS
-from metrics.associations.results_forms import PLACES
+from metrics.associations.comparison import LISTS, PLACES
 from metrics.associations.summary import LevelRow, ShareRow
 from metrics.models import Variant
 
@@ -20,7 +19,7 @@ def _variant() -> serializers.ChoiceField:
     )
 
 
-class VariantQuery(Query):
+class AssociationVariantQuery(Query):
     variant = _variant()
 
 
@@ -37,7 +36,7 @@ class AssociationComparisonQuery(Query):
     limit = serializers.IntegerField(default=100, min_value=1, max_value=MOST_PAIRS)
 
 
-class EstimateSerializer(serializers.Serializer[Any]):
+class AssociationEstimateSerializer(serializers.Serializer[Any]):
     """Null: undefined, or no interval, for example of a single descriptor."""
 
     value = serializers.FloatField(allow_null=True)
@@ -47,7 +46,7 @@ class EstimateSerializer(serializers.Serializer[Any]):
     n = serializers.IntegerField(help_text="The number of pairs.")
 
 
-class PairSerializer(serializers.Serializer[Any]):
+class AssociationPairSerializer(serializers.Serializer[Any]):
     descriptor = serializers.CharField(source="name")
     word = serializers.CharField()
 
@@ -60,8 +59,8 @@ class AssociationComparisonSerializer(serializers.Serializer[Any]):
     shared = serializers.IntegerField()
     only_here = serializers.IntegerField()
     only_there = serializers.IntegerField()
-    jaccard = EstimateSerializer(help_text="Shared pairs over all pairs.")
-    pairs = PairSerializer(many=True)
+    jaccard = AssociationEstimateSerializer(help_text="Shared pairs over all pairs.")
+    pairs = AssociationPairSerializer(many=True)
     after = serializers.IntegerField(allow_null=True, help_text="Go on with ?after=; null at the end.")
 
 
@@ -71,14 +70,14 @@ class _RowSerializer(serializers.Serializer[Any]):
     pairs = serializers.IntegerField(help_text="Distinct significant pairs.")
 
 
-class ShareSerializer(_RowSerializer):
+class AssociationShareSerializer(_RowSerializer):
     what = serializers.CharField(help_text="negative or toxic")
-    share = EstimateSerializer(help_text="Of the judged pairs.")
+    share = AssociationEstimateSerializer(help_text="Of the judged pairs.")
 
 
-class LevelSerializer(_RowSerializer):
+class AssociationLevelSerializer(_RowSerializer):
     by = serializers.CharField(help_text="people or model")
-    level = EstimateSerializer(help_text="The mean over the judged pairs, 1 to 5.")
+    level = AssociationEstimateSerializer(help_text="The mean over the judged pairs, 1 to 5.")
     answers = serializers.IntegerField(allow_null=True, help_text="People's judgements; null of a model.")
 
 
@@ -87,8 +86,8 @@ class AssociationResultsSerializer(serializers.Serializer[Any]):
 
     run = serializers.IntegerField()
     variant = serializers.CharField()
-    shares = ShareSerializer(many=True)
-    levels = LevelSerializer(many=True)
+    shares = AssociationShareSerializer(many=True)
+    levels = AssociationLevelSerializer(many=True)
 
 
 def results_data(run: int, variant: str, shares: tuple[ShareRow, ...], levels: tuple[LevelRow, ...]) -> Any:
@@ -103,7 +102,7 @@ def _all_pairs() -> serializers.BooleanField:
     )
 
 
-class ClassifierBody(AskingRunBody):
+class AssociationClassifierBody(AskingRunBody):
     """A classifier, or a lexicon. Missing fields have the defaults of the page's form."""
 
     all_pairs = _all_pairs()
@@ -115,7 +114,7 @@ class ClassifierBody(AskingRunBody):
     )
 
 
-class LevelBody(TextRunBody):
+class AssociationLevelBody(TextRunBody):
     """A language model. Missing fields have the defaults of the page's form."""
 
     prompts = None
