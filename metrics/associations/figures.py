@@ -10,7 +10,7 @@ from generation.recipes.recipes import FAKE
 from metrics.associations.judgements import LEVEL, SENTIMENT, TOXICITY, judging_run
 from metrics.associations.summary import BY_MODEL, BY_PEOPLE, LEAST, MOST, LevelRow, ShareRow, Summary
 from metrics.core.answers import has_simulated_answers
-from metrics.core.charts.figure import INK, SEQUENCE, Figure, apply_style
+from metrics.core.charts.figure import SEQUENCE, Figure, apply_style
 from metrics.models import AssociationList
 from metrics.votes.charts import Dot, Plot, dot_chart
 
@@ -140,8 +140,8 @@ def _levels(rows: Sequence[LevelRow], name: str, drawn: Drawn, subtitle: tuple[s
     ]
     base = alt.Chart().encode(x=across, y=down)
     cells = base.mark_rect(stroke="white", strokeWidth=2).encode(color=colour, tooltip=tooltip)
-    # white where the cell is dark
-    ink = alt.condition("datum.level > 3.2", alt.value("white"), alt.value(INK))
+    # either has a contrast of at least 4.5 there
+    ink = alt.condition("datum.level > 3.2", alt.value("white"), alt.value("black"))
     text = base.mark_text(fontSize=12).encode(text="text:N", color=ink)
     values: Any = alt.Data(values=data)  # type: ignore[no-untyped-call]
     chart: Any = alt.layer(cells, text, data=values).properties(

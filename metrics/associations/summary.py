@@ -1,16 +1,21 @@
 """What is said of the significant pairs of a run, by dimension and setting (PROTOCOL §11): shares negative
 and toxic, and bias levels by people and by a model, which are kept apart (§16). Reads."""
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Sum
+from django.core.cache import cache
+from django.db.models import Count, IntegerField, Max, Sum
+from django.db.models.functions import Cast
 
 from annotation.models import Axis, TaskKind
 from metrics.associations.askings import Setting
 from metrics.associations.comparison import significant_rows
 from metrics.associations.comparison_stats import RESAMPLES, Estimate, ratio_by
+from metrics.associations.judgements import judgements_digest
 from metrics.core.answers import counted_judgements
 from metrics.core.stats import bootstrap
 from metrics.models import AssociationList
@@ -22,6 +27,7 @@ BY_PEOPLE, BY_MODEL = "people", "model"
 LEAST, MOST = 1, 5
 """The scale of levels; people's 0 means that they are unsure."""
 _AT_ONCE = 5000
+_CACHE_SECONDS = 24 * 3600
 Key = tuple[str, str]
 """A descriptor in lower case, and a word."""
 
@@ -78,8 +84,19 @@ class Summary:
 
 def summary(found: AssociationList, *, variant: str, resamples: int = RESAMPLES, seed: int = 0) -> Summary:
     """Shares and levels of the pairs that are significant in a variant. The same list and seed give the same
-    intervals."""
+    intervals. Cached as long as nothing that it is computed from changes."""
     people = people_levels(found)
+    key = f"associations-summary-1:{_fingerprint(found, people, variant, resamples, seed)}"
+    known: Summary | None = cache.get(key)
+    if known is None:
+        known = _computed(found, people, variant, resamples, seed)
+        cache.set(key, known, _CACHE_SECONDS)
+    return known
+
+
+def _computed(
+    found: AssociationList, people: Mapping[Key, tuple[int, int]], variant: str, resamples: int, seed: int
+) -> Summary:
     shares: list[ShareRow] = []
     levels: list[LevelRow] = []
     for (dimension, setting), pairs in _cells(_pairs(found, variant)).items():
@@ -113,6 +130,27 @@ def people_levels(found: AssociationList) -> dict[Key, tuple[int, int]]:
             key = (descriptor.lower(), text.lower())
             sums[key] = (sums[key][0] + total, sums[key][1] + number)
     return dict(sums)
+
+
+def _fingerprint(
+    found: AssociationList, people: Mapping[Key, tuple[int, int]], variant: str, resamples: int, seed: int
+) -> str:
+    """Of the list, of what was said of its pairs, and of what is asked for."""
+    said = significant_rows(found, variant).aggregate(
+        pairs=Count("pk"),
+        newest=Max("pk"),
+        are_negative=Sum(Cast("negative", IntegerField())),
+        known_negative=Count("negative"),
+        are_toxic=Sum(Cast("toxic", IntegerField())),
+        known_toxic=Count("toxic"),
+        levels=Sum("model_level"),
+        known_levels=Count("model_level"),
+    )
+    inputs = [
+        *(found.pk, found.digest, str(found.finished_at), judgements_digest(found.run)),
+        *(variant, resamples, seed, sorted(said.items()), sorted(people.items())),
+    ]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def _pairs(found: AssociationList, variant: str) -> dict[tuple[str, str, Key], JudgedPair]:

@@ -108,3 +108,16 @@ def test_figures_show_numbers_of_dimensions_and_never_words():
         assert figure.rows[1][0] == "Age"
         assert len(figure.columns) == len(first)
         assert "zz" not in str((figure.spec, figure.alt, figure.notes))
+
+
+def test_a_summary_is_computed_again_when_something_was_said(django_assert_max_num_queries):
+    found = a_list()
+    row = pair(found, "old", "slow", negative=True)
+    assert [one.share.k for one in summary(found, variant="corrected").shares] == [1, 1]
+    with django_assert_max_num_queries(5):
+        summary(found, variant="corrected")
+    row.negative = False
+    row.save()
+    assert [one.share.k for one in summary(found, variant="corrected").shares] == [0, 0]
+    asked_people(found, "old", "slow", [4])
+    assert len(summary(found, variant="corrected").levels_by("people")) == 2
