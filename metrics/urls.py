@@ -2,6 +2,7 @@ from django.urls import path
 
 from metrics.agreement import views as agreement
 from metrics.associations import planning_views as association_plans
+from metrics.associations import results_views as association_results
 from metrics.associations import views as associations
 from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
@@ -21,9 +22,21 @@ urlpatterns = [
     path("associations/new/", association_plans.plan_associations, name="plan_associations"),
     path("associations/", associations.association_runs, name="association_runs"),
     path("associations/words/", associations.show_words, name="show_words"),
-    path(_ASSOCIATIONS, associations.associations, name="associations"),
+    path(_ASSOCIATIONS, associations.associations, name="model_associations"),
     path(f"{_ASSOCIATIONS}descriptors/<int:group>/", associations.descriptor, name="association_descriptor"),
-    path(f"{_ASSOCIATIONS}words/<int:association>/", associations.association, name="association"),
+    path(f"{_ASSOCIATIONS}pairs/<int:pair>/", associations.association, name="model_association"),
+    path("associations/compare/", association_results.compare_associations, name="compare_associations"),
+    path(f"{_ASSOCIATIONS}figures/", association_results.association_figures, name="association_figures"),
+    path(
+        f"{_ASSOCIATIONS}figures/<slug:figure>.<slug:fmt>",
+        association_results.association_figure_file,
+        name="association_figure",
+    ),
+    path(
+        f"{_ASSOCIATIONS}judgements/<slug:what>/new/",
+        association_results.new_judgements,
+        name="new_judgements",
+    ),
     path(f"{_ASSOCIATIONS}<slug:action>/", associations.association_action, name="association_action"),
     path("candidate-runs/", candidates.candidate_runs, name="candidate_runs"),
     path("candidate-runs/new/", candidates.plan_candidates, name="plan_candidates"),

@@ -5,6 +5,7 @@ from django.urls import path
 from metrics.agreement import api as agreement
 from metrics.associations import api as associations
 from metrics.associations import planning_api as association_plans
+from metrics.associations import results_api as association_results
 from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
@@ -37,11 +38,9 @@ urlpatterns = [
     path("association-runs", association_plans.AssociationRuns.as_view(), name="association_runs"),
     path(_ASSOCIATIONS, associations.OneAssociationList.as_view(), name="association_list"),
     path(f"{_ASSOCIATIONS}/study", associations.AssociationStudy.as_view(), name="associations_study"),
-    path(f"{_ASSOCIATIONS}/associations", associations.Associations.as_view(), name="associations"),
+    path(f"{_ASSOCIATIONS}/pairs", associations.Associations.as_view(), name="model_associations"),
     path(
-        f"{_ASSOCIATIONS}/associations/<int:association>",
-        associations.OneAssociation.as_view(),
-        name="association",
+        f"{_ASSOCIATIONS}/pairs/<int:pair>", associations.OneAssociation.as_view(), name="model_association"
     ),
     path("candidate-runs", candidates.CandidateRuns.as_view(), name="candidate_runs"),
     path(_CANDIDATES, candidates.OneCandidateList.as_view(), name="candidate_list"),
@@ -49,6 +48,31 @@ urlpatterns = [
     path(f"{_CANDIDATES}/candidates", candidates.Candidates.as_view(), name="candidates"),
     path(f"{_CANDIDATES}/candidates/<int:candidate>", candidates.OneCandidate.as_view(), name="candidate"),
     path(f"{_CANDIDATES}/candidates/<int:candidate>/struck", candidates.Struck.as_view(), name="struck"),
+    path(
+        "association-runs/comparison",
+        association_results.AssociationComparison.as_view(),
+        name="association_comparison",
+    ),
+    path(
+        f"{_ASSOCIATIONS}/results",
+        association_results.AssociationResults.as_view(),
+        name="association_results",
+    ),
+    path(
+        f"{_ASSOCIATIONS}/figures/<slug:figure>/<slug:file_format>",
+        association_results.AssociationFigure.as_view(),
+        name="association_figure",
+    ),
+    path(
+        f"{_ASSOCIATIONS}/judgements/level",
+        association_results.AssociationLevels.as_view(),
+        name="association_levels",
+    ),
+    path(
+        f"{_ASSOCIATIONS}/judgements/<slug:what>",
+        association_results.AssociationJudgements.as_view(),
+        name="association_judgements",
+    ),
     path("studies/<slug:name>/votes-source", votes.VotesSource.as_view(), name="votes_source"),
     path("studies/<slug:name>/agreement", agreement.Agreement.as_view(), name="agreement"),
     path("studies/<slug:name>/identities", depiction.Identities.as_view(), name="identities"),

@@ -34,6 +34,7 @@ from generation.models import Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
 from tests.generation.answers.answered import a_run, answer
+from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
 
@@ -164,6 +165,18 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "plan_candidates": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     "plan_associations": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     "candidate_action": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    **dict.fromkeys(
+        (
+            *("association_runs", "model_associations", "association_descriptor", "model_association"),
+            *("association_figures", "association_figure", "compare_associations"),
+        ),
+        (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405)),
+    ),
+    **dict.fromkeys(
+        ("association_action", "show_words"),
+        ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    ),
+    "new_judgements": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     # sources are made by whoever may set up studies; the study is still open
     "save_votes": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 302)),
     "image_sets": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
@@ -210,6 +223,7 @@ WITHOUT_STUDY = {
     "setup",
     "runs",
     *("candidate_runs", "plan_candidates", "plan_associations"),
+    *("association_runs", "show_words", "compare_associations"),
     "image_sets",
     "upload",
     *("health_page", "health_live", "accounts"),
@@ -284,6 +298,8 @@ class World:
         add_pair(self.inference, "Mexican", "lazy")
         self.asked = asked.run("(Mexican, dance)")
         self.candidate = asked.found(self.asked).candidates.get()
+        self.associations = judged.a_list("associated")
+        judged.pair(self.associations, "old", "wise", negative=False)
         self.answered = a_run()
         self.answer = answer(self.answered)
 
@@ -324,6 +340,19 @@ class World:
         if name in {"candidates", "candidate", "candidate_action"}:
             more = {"candidate": [self.candidate.pk], "candidate_action": ["find"]}
             return reverse(name, args=[self.asked.pk, *more.get(name, [])])
+        if name in {
+            *("association_figures", "association_figure", "new_judgements", "association_action"),
+            *("model_associations", "association_descriptor", "model_association"),
+        }:
+            word = self.associations.associations.get()
+            more = {
+                "association_figure": ["negative", "csv"],
+                "new_judgements": ["level"],
+                "association_action": ["find"],
+                "association_descriptor": [word.group_id],
+                "model_association": [word.pk],
+            }
+            return reverse(name, args=[self.associations.run_id, *more.get(name, [])])
         if name == "revoke_token":
             return reverse(name, args=[1])
         if name == "run_action":

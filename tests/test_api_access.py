@@ -184,6 +184,20 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
         (401, NONE, NONE, NONE, NONE, 204),
     ),
     ("POST", "candidate-runs/{asked}/study"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "association-runs/comparison?here={found}&there={found}"): (READ, MAKERS),
+    ("GET", "association-runs/{found}"): (READ, MAKERS),
+    ("POST", "association-runs/{found}"): (MANAGE, MAKERS),
+    ("GET", "association-runs/{found}/pairs"): (READ, MAKERS),
+    ("GET", "association-runs/{found}/pairs/{pair}"): (READ, MAKERS),
+    ("POST", "association-runs/{found}/study"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "association-runs/{found}/results"): (READ, MAKERS),
+    ("GET", "association-runs/{found}/figures/negative/csv"): (READ, MAKERS),
+    ("POST", "association-runs/{found}/judgements/sentiment"): (
+        MANAGE,
+        (401, NONE, NONE, NONE, NONE, 201),
+    ),
+    # the model is not named
+    ("POST", "association-runs/{found}/judgements/level"): (MANAGE, (401, NONE, NONE, NONE, NONE, 422)),
     # sources are made by whoever may set up studies; the study is still open
     ("POST", "studies/words/votes-source"): (MANAGE, (401, NONE, NONE, NONE, NONE, 409)),
     ("GET", "metrics"): (READ, ACCOUNTS),
@@ -227,6 +241,7 @@ NUMBERED = (
     "token",
     "inference",
     "asked",
+    "found",
 )
 NAMED = {
     "words": "<slug:name>",
@@ -236,6 +251,9 @@ NAMED = {
     "{who}": "<slug:who>",
     "{delivery}": "<int:delivery>",
     "{candidate}": "<int:candidate>",
+    "{pair}": "<int:pair>",
+    "judgements/sentiment": "judgements/<slug:what>",
+    "negative/csv": "<slug:figure>/<slug:file_format>",
     "{answered}": "<int:number>",
     "{answer}": "<int:job>",
     "score-runs/1": "score-runs/<int:number>",
@@ -284,6 +302,8 @@ class ApiWorld(World):
             "run": self.run.pk,
             "inference": self.inference.pk,
             "asked": self.asked.pk,
+            "found": self.associations.run_id,
+            "pair": self.associations.associations.get().pk,
             "candidate": self.candidate.pk,
             "answered": self.answered.pk,
             "answer": self.answer.pk,

@@ -37,6 +37,7 @@ from metrics.dashboards.queries.overview import shown_metrics
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.answers.answered import answer
+from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
 from tests.test_access import OWN, World, urls
@@ -67,7 +68,8 @@ WITHOUT_ROWS = {
     *("second_factor", "attribute", "export_columns"),
     *("new_source", "source_action", "catalogue_import"),
     *("catalogue_import_progress", "catalogue_import_delete"),
-    *("plan_candidates", "plan_associations"),
+    *("plan_candidates", "plan_associations", "new_judgements", "association_figures", "association_figure"),
+    "model_association",
     *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
@@ -94,6 +96,8 @@ API_WITHOUT_ROWS = {
         "answers",
         "inference_figure",
         *("run_limits", "run_answer"),
+        *("association_list", "model_association"),
+        *("association_comparison", "association_results", "association_figure"),
     ),
 }
 
@@ -171,6 +175,8 @@ class Growing(World):
         AuditEvent.objects.create(what="export", study=self.words, by=account)
         AuditEvent.objects.create(what=RELEASE, study=self.words, by=account, details=RELEASED)
         factories.source(f"source{number}")
+        judged.a_list(f"associated {number}")
+        judged.pair(self.associations, "old", f"word {number}", negative=True)
         asked.run(name=f"asked{number}")
         asked.add(self.asked, f"(Mexican, dance), (Mexican, gift {'abcdefgh'[number]})")
         setup_services.save(user=admin, name=f"draft{number}", document={"title": f"Draft {number}"})
@@ -258,12 +264,14 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "name": "words",
         "delivery": world.message.pk,
         "candidate": world.candidate.pk,
+        "pair": world.associations.associations.earliest("pk").pk,
         "who": f"u{world.people['annotator'].pk}",
         "metric": "tendency",
         "figure": "consensus",
         "file_format": "csv",
         "action": "cancel",
         "job": world.answer.pk,
+        "what": "sentiment",
     }
     numbers = {
         "identity-groups": world.image.group_id,
@@ -280,6 +288,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,
         "candidate-runs": world.asked.pk,
+        "association-runs": world.associations.run_id,
         "score-runs": world.words.score_runs.earliest("pk").pk,
     }
     addresses = {}

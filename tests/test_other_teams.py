@@ -21,6 +21,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.models import ScoreRun
 from tests import factories
 from tests.annotation.api.calls import Program
+from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
 from tests.test_access import urls
 
@@ -36,6 +37,7 @@ CHOSEN = {
     "kind": "images",
     "figure": "consensus",
     "metric": "consensus",
+    "what": "sentiment",
 }
 """Parts of an address that are nobody's."""
 ACTIONS = {
@@ -46,6 +48,7 @@ ACTIONS = {
     "run_action": "cancel",
     "source_action": "delete",
     "candidate_action": "find",
+    "association_action": "find",
     "api:run_action": "cancel",
 }
 OPEN = {"join", "enter", "password_reset_confirm"}
@@ -117,6 +120,8 @@ class Team:
         )
         self.asked = asked.run(f"(People of {tag}, dance{mark})", name=f"{tag}-asked")
         self.candidate = asked.found(self.asked).candidates.get()
+        self.associations = judged.a_list(f"{tag}-associated")
+        judged.pair(self.associations, f"People of {tag}", f"word{mark}", axis="nationality", negative=True)
         self.score_run = ScoreRun.objects.create(
             study=self.study,
             metric="consensus",
@@ -155,8 +160,11 @@ class Team:
             "identities": self.image.group_id,
             "attributes": self.unit.attribute_id,
             "identity-groups": self.image.group_id,
-            "associations": self.association.pk,
+            # the catalogue's own pages of associations are in SHARED
+            **dict.fromkeys(("associations", "association-runs"), self.associations.run_id),
             "groups": self.association.group_id,
+            "descriptors": self.associations.associations.get().group_id,
+            "pairs": self.associations.associations.get().pk,
             "sources": self.association.source.name,
             "imports": self.import_job.pk,
         }[kind]

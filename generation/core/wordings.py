@@ -94,6 +94,10 @@ BACKENDS = (
         "on any machine."
     ),
     gettext_noop(
+        "VADER (Hutto and Gilbert 2014): a lexicon with rules for the sentiment of a text, not a trained "
+        "classifier."
+    ),
+    gettext_noop(
         "A text-to-image model on any server that speaks OpenAI's HTTP interface (`/images/generations`)."
     ),
     gettext_noop(

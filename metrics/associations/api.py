@@ -87,12 +87,12 @@ class OneAssociation(Resource):
     """The sentences behind a word."""
 
     @operation(operation_id="association_read", responses=AssociationSentencesSerializer)
-    def get(self, request: Request, number: int, association: int) -> Response:
+    def get(self, request: Request, number: int, pair: int) -> Response:
         rows = ModelAssociation.objects.select_related("group", "association_list__run")
         one = get_object_or_404(
             rows.annotate(known=queries.is_known()),
             association_list__run=_run(request, number),
-            pk=association,
+            pk=pair,
         )
         data = {"association": one, "answers": queries.answers_with(one)}
         return Response(AssociationSentencesSerializer(data).data)

@@ -12,6 +12,7 @@ from annotation.models import DIMENSIONS, IdentityGroup
 from generation.models import ASKINGS, Answer, Run, RunKind
 from metrics.associations.askings import PURPOSE, Setting
 from metrics.associations.counting import Counting, ReadAnswer, SettingCounts, published_n
+from metrics.associations.judgements import judgements_digest
 from metrics.associations.stats import (
     LogOdds,
     PairCounts,
@@ -109,9 +110,10 @@ def design_of(run: Run) -> dict[str, Any]:
 
 
 def digest(run: Run) -> str:
-    """Changes with the answers of the run, which are only ever added or deleted, and with the rules."""
+    """Changes with the answers of the run, which are only ever added or deleted, with what classifiers and
+    models said of its associations, and with the rules."""
     answers = Answer.objects.filter(run=run).order_by().aggregate(number=Count("pk"), last=Max("pk"))
-    inputs = [_VERSION, answers["number"], answers["last"]]
+    inputs = [_VERSION, answers["number"], answers["last"], judgements_digest(run)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 

@@ -112,13 +112,11 @@ def descriptor(request: LoggedIn, pk: int, group: int) -> HttpResponse:
 
 @image_makers_only
 @require_safe
-def association(request: LoggedIn, pk: int, association: int) -> HttpResponse:
+def association(request: LoggedIn, pk: int, pair: int) -> HttpResponse:
     """The sentences behind one word."""
     run = run_or_404(pk)
     rows = ModelAssociation.objects.select_related("group", "association_list__run")
-    one = get_object_or_404(
-        rows.annotate(known=queries.is_known()), pk=association, association_list__run=run
-    )
+    one = get_object_or_404(rows.annotate(known=queries.is_known()), pk=pair, association_list__run=run)
     context = {
         "run": run,
         "one": one,
@@ -135,7 +133,7 @@ def association(request: LoggedIn, pk: int, association: int) -> HttpResponse:
 def association_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
     """Find the associations (again), or create the draft of a study about some."""
     run = run_or_404(pk)
-    back = reverse("associations", args=[pk])
+    back = reverse("model_associations", args=[pk])
     try:
         if action == "find":
             lists.retry(run=run)

@@ -39,13 +39,13 @@ class RunLists(Generic[L]):
     """The lists of a table that has one row for each run, with `digest` and `created_at`.
 
     `digest`: of the present answers of a list's run. `find`: finds what is in them and stores it, ending with
-    `claim.finish`. `refused`: an error of `find` that trying again does not help.
+    `claim.finish`. `refused`: errors of `find` that trying again does not help.
     """
 
     table: type[L]
     digest: Callable[[L], str]
     find: Callable[[Claim[L]], None]
-    refused: type[Exception]
+    refused: type[Exception] | tuple[type[Exception], ...]
 
     @cached_property
     def leases(self) -> Leases[L]:

@@ -12,6 +12,7 @@ from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.image_sets import world as pictures
 from tests.metrics import cast
+from tests.metrics.associations import judged
 from tests.metrics.candidates import asked as asked_models
 from tests.metrics.inference.answered import add_pair, empty_run
 
@@ -55,6 +56,8 @@ class World:
         given = asked_models.run("(Mexican, dance)")
         inferred = empty_run("inferred", "votes")
         add_pair(inferred, "Mexican", "lazy")
+        found = judged.a_list("associated")
+        judged.pair(found, "old", "wise", negative=False)
         self.known: dict[str, str | int] = {
             "webhooks": webhook.pk,
             "deliveries": delivery.pk,
@@ -77,6 +80,8 @@ class World:
             "leads": study.name,
             "tokens": admin.api_tokens.get().pk,
             "candidate-runs": given.pk,
+            "association-runs": found.run_id,
+            "pairs": found.associations.get().pk,
             "candidates": asked_models.found(given).candidates.get().pk,
             "answers": given.answers.get().pk,
             "inference-runs": inferred.pk,

@@ -6,6 +6,8 @@ from annotation.core.leases import Claim
 from generation.models import Run
 from metrics.associations import evaluation
 from metrics.associations.evaluation import AssociationsRefused, FoundSetting
+from metrics.associations.labels import LabelsRefused
+from metrics.associations.services import judging
 from metrics.core.run_lists import RunLists, replace_rows
 from metrics.models import AssociationList, ModelAssociation
 
@@ -27,6 +29,7 @@ def _find(claim: Claim[AssociationList]) -> None:
         facts[one.setting.value] = one.facts
         if not _store(claim, one):
             return
+    judging.apply(found)
     claim.finish(digest=digest, settings=facts)
 
 
@@ -44,7 +47,7 @@ def _store(claim: Claim[AssociationList], one: FoundSetting) -> bool:
     )
 
 
-LISTS = RunLists(AssociationList, digest=_digest, find=_find, refused=AssociationsRefused)
+LISTS = RunLists(AssociationList, digest=_digest, find=_find, refused=(AssociationsRefused, LabelsRefused))
 is_stale, retry = LISTS.is_stale, LISTS.retry
 compute, waiting, compute_pending = LISTS.compute, LISTS.waiting, LISTS.compute_pending
 

@@ -61,12 +61,12 @@ def act(client, run, action, **data):
 
 
 def get(client, run, **query):
-    return text(client.get(reverse("associations", args=[run.pk]), query))
+    return text(client.get(reverse("model_associations", args=[run.pk]), query))
 
 
 def test_a_worker_finds_the_associations_that_a_lead_asks_for(client, lead, run, groups):
     assert "Nobody has looked for associations" in get(client, run)
-    assert act(client, run, "find").headers["Location"] == reverse("associations", args=[run.pk])
+    assert act(client, run, "find").headers["Location"] == reverse("model_associations", args=[run.pk])
     assert "A worker is reading" in get(client, run)
     assert lists.compute_pending() == 1
     page = get(client, run)
@@ -103,7 +103,7 @@ def test_the_table_is_searched_and_sorted_in_a_fixed_number_of_queries(
 
 def test_words_are_blurred_until_somebody_asks_for_them(client, lead, run, found):
     assert 'class="word is-hidden-word"' in get(client, run)
-    back = reverse("associations", args=[run.pk])
+    back = reverse("model_associations", args=[run.pk])
     answer = client.post(reverse("show_words"), {"show": "yes", "next": back})
     assert answer.headers["Location"] == back
     assert "is-hidden-word" not in get(client, run)
@@ -117,7 +117,7 @@ def test_a_descriptor_shows_all_that_was_said_and_a_word_its_sentences(client, l
     assert ">tall<" in page
     assert "The name also stands in:" in page
     one = found.associations.get(group=groups[1], word="kind")
-    page = text(client.get(reverse("association", args=[run.pk, one.pk])))
+    page = text(client.get(reverse("model_association", args=[run.pk, one.pk])))
     # the answers about both groups of this name, because they are pooled
     assert page.count("It is [kind]") == MOST_ASKINGS
     assert "It is [keen]" not in page
@@ -163,12 +163,12 @@ def test_the_api_says_the_same(client, lead, run, groups):
     assert data["state"] == "done"
     assert [one["setting"] for one in data["settings"]] == ["t2t-singular"]
     assert data["settings"][0]["unparsed"] == 45
-    rows = client.get(f"{path}/associations", {"word": "ki"}).json()["results"]
+    rows = client.get(f"{path}/pairs", {"word": "ki"}).json()["results"]
     assert [(row["dimension"], row["word"], row["corrected_tf"]) for row in rows] == [
         ("age", "kind", 60),
         ("gender", "kind", 60),
     ]
-    assert len(client.get(f"{path}/associations/{rows[0]['id']}").json()["answers"]) == MOST_ASKINGS
+    assert len(client.get(f"{path}/pairs/{rows[0]['id']}").json()["answers"]) == MOST_ASKINGS
     made = api(client, "post", f"{run.pk}/study", {"name": "asked"})
     assert made.json() == {"study": "asked", "source": "asked"}
     unknown = {"name": "other", "image_set": "none", "kind": "depiction"}

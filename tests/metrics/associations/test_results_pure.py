@@ -1,0 +1,92 @@
+"""Sentences, labels, levels and estimates against plain computations; VADER by its authors' thresholds."""
+
+from __future__ import annotations
+
+import doctest
+import random
+
+import numpy as np
+import pytest
+
+from generation import backends
+from generation.backends.base import BackendError, TextPair
+from generation.backends.classify_vader import label_of
+from generation.jobs.services.needed_labels import check_labels
+from generation.recipes.askings import ClassificationRecipe
+from metrics.associations import comparison_stats, labels, sentences
+from metrics.associations.labels import LabelsRefused, meant_labels
+from metrics.associations.sentences import Named, sentence
+
+VADER = ClassificationRecipe(backend="vader", design={"needs_labels": ["neg*"]})
+
+
+@pytest.mark.parametrize("module", [comparison_stats, labels, sentences])
+def test_examples(module):
+    found = doctest.testmod(module)
+    assert found.attempted >= 2
+    assert not found.failed
+
+
+def test_sentences_take_the_number_in_which_was_asked_and_the_groups_own_forms():
+    deaf = Named("Deaf", "deaf person", "deaf people", "a")
+    made = {
+        setting: sentence(setting, deaf, "calm") for setting in ("t2i-plural", "t2i-singular", "i2t-lexical")
+    }
+    assert made == {
+        "t2i-plural": "Deaf people are calm",
+        "t2i-singular": "A deaf person is calm",
+        "i2t-lexical": "A deaf person is calm",
+    }
+    assert (
+        sentence("t2t-noun", Named("x", "someone with autism", article="-"), "late")
+        == "Someone with autism is late"
+    )
+    assert sentence("t2t-plural", Named("Indian"), "kind") == "Indian people are kind"
+    assert sentence("t2t-adjective", Named("Indian"), "kind") == "An Indian person is kind"
+
+
+def test_a_classifier_without_the_label_is_refused_with_its_labels():
+    with pytest.raises(LabelsRefused, match="means toxic: neutral, non-toxic"):
+        meant_labels("toxicity", ["neutral", "non-toxic"])
+    with pytest.raises(LabelsRefused, match="it has none"):
+        meant_labels("sentiment", [])
+
+
+def test_vader_labels_by_its_authors_thresholds():
+    model = backends.load(VADER)
+    rows = model.classify([TextPair(f"Old people are {word}") for word in ("horrible", "old", "wonderful")])
+    assert model.labels == ("negative", "neutral", "positive")
+    assert rows == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    assert [label_of(value) for value in (-0.05, -0.049, 0.049, 0.05)] == [
+        *("negative", "neutral", "neutral", "positive")
+    ]
+    assert model.about.libraries == {"vaderSentiment": "3.3.2"}
+    check_labels(VADER, model)
+    with pytest.raises(BackendError, match="needs toxic"):
+        check_labels(ClassificationRecipe(backend="vader", design={"needs_labels": ["toxic*"]}), model)
+    with pytest.raises(BackendError, match="labels: the lexicon"):
+        backends.check(ClassificationRecipe(backend="vader", labels=("a", "b")))
+    with pytest.raises(BackendError, match="there is no 'bias'"):
+        backends.check(ClassificationRecipe(backend="vader", options={"bias": 1}))
+
+
+def test_shares_and_jaccard_against_plain_computations():
+    draws = random.Random(3)
+    pairs = {(f"group {draws.randrange(12)}", f"word {draws.randrange(30)}") for _ in range(120)}
+    here, there = ({pair for pair in pairs if draws.random() < 0.7} for _ in range(2))
+    found = comparison_stats.jaccard(here, there, rng=np.random.default_rng(5))
+    assert found.value == len(here & there) / len(here | there)
+    assert found.low < found.value < found.high
+    # the same resamples, drawn one by one
+    names = sorted({name for name, _ in here | there})
+    drawn = np.random.default_rng(5).integers(0, len(names), size=(1000, len(names)))
+    values = []
+    for row in drawn:
+        both = [(name, names[place]) for place in row for name in [names[place]]]
+        shared = sum(len([1 for pair in here & there if pair[0] == name]) for name, _ in both)
+        every = sum(len([1 for pair in here | there if pair[0] == name]) for name, _ in both)
+        values.append(shared / every)
+    assert (found.low, found.high) == pytest.approx(tuple(np.sort(values)[[24, 974]]))
+    assert comparison_stats.jaccard(set(), set(), rng=np.random.default_rng(0)).value is None
+    one = comparison_stats.ratio([2], [4], rng=np.random.default_rng(0))
+    assert (one.value, one.low, one.high) == (0.5, None, None)
