@@ -186,7 +186,7 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("POST", "candidate-runs/{asked}/study"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "association-runs/comparison?here={found}&there={found}"): (READ, MAKERS),
     ("GET", "association-runs/{found}"): (READ, MAKERS),
-    ("POST", "association-runs/{found}"): (MANAGE, MAKERS),
+    ("POST", "association-runs/{found}"): (MANAGE, (401, NONE, NONE, NONE, NONE, 202)),
     ("GET", "association-runs/{found}/pairs"): (READ, MAKERS),
     ("GET", "association-runs/{found}/pairs/{pair}"): (READ, MAKERS),
     ("POST", "association-runs/{found}/study"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),

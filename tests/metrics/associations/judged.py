@@ -30,7 +30,7 @@ def a_run(name: str, *, kind=RunKind.COMPLETIONS, design=None, model="tiny", bac
 
 def a_list(name: str = "asked") -> AssociationList:
     """A finished list without pairs."""
-    return AssociationList.objects.create(run=a_run(name), digest="0" * 64, state=JobState.DONE)
+    return AssociationList.objects.create(run=a_run(name, design={"purpose": "associations"}), digest="0" * 64, state=JobState.DONE)
 
 
 def group(name: str, axis: str = "age", **forms) -> IdentityGroup:
@@ -41,7 +41,7 @@ def pair(
     found: AssociationList, name: str, word: str, *, setting="t2t-singular", axis="age", **said
 ) -> ModelAssociation:
     """A pair that is significant as corrected, unless `said` says otherwise."""
-    fields = {"tf": 1, "significant_corrected": True, **said}
+    fields = {"tf": 1, "corrected_tf": 1, "significant_corrected": True, **said}
     return ModelAssociation.objects.create(
         association_list=found, setting=setting, group=group(name, axis), word=word, **fields
     )

@@ -71,9 +71,9 @@ def test_a_worker_finds_the_associations_that_a_lead_asks_for(client, lead, run,
     assert lists.compute_pending() == 1
     page = get(client, run)
     assert ">kind<" in page
-    assert "Answers came in" not in page
+    assert "Answers or judgements came in" not in page
     answered.add(run, [(groups[2], "t2t-singular/3/k", 31, "[keen]")])
-    assert "Answers came in" in get(client, run)
+    assert "Answers or judgements came in" in get(client, run)
     AssociationList.objects.update(state=JobState.FAILED, error="<b>no memory</b>", digest="x")
     assert "&lt;b&gt;no memory" in get(client, run)
 
@@ -90,7 +90,7 @@ def test_the_table_is_searched_and_sorted_in_a_fixed_number_of_queries(
     assert ">kind<" not in get(client, run, show="all", descriptor="miner")
     assert ">keen<" not in get(client, run, show="all", dimension="gender")
     assert ">keen<" not in get(client, run, show="all", word="kin")
-    assert "No association like this" in get(client, run, setting="i2t")
+    assert "No association like this" in get(client, run, word="zebra")
     assert ">icannotsay.<" in get(client, run, variant="published", show="all")
     source = factories.source("known")
     Association.objects.create(
@@ -144,8 +144,9 @@ def test_images_are_looked_at_for_the_words_of_their_groups(client, lead, run, f
     act(client, run, "study", **asked)
     assert "Choose the images" in get(client, run)
     act(client, run, "study", **asked, image_set=images.pk)
-    [shown] = Study.objects.get(name="look").draft.document["tasks"][0]["shown"]
-    assert shown == {"group": "miner", "stereotypical": ["keen"], "random": ["kind"]}
+    [unit] = Study.objects.get(name="look").tasks.get().units.all()
+    shown = unit.options.values_list("attribute__text", "role")
+    assert set(shown) == {("keen", "stereotypical"), ("kind", "random"), (None, "none_of_above")}
 
 
 def api(client, method, path, data=None):
