@@ -15,9 +15,10 @@ tuples about one in fifteen has a third element, one in fifteen an attribute in 
 fifteen an identity that no catalogue has.
 
 A prompt whose last brackets hold a letter, such as `A nurse is [k__].`, is answered with a word of WORDS in
-brackets that begins with it: with the probability `bias` with the one that this sentence always has, else
-with any of the letter's. About one answer in fifteen has no brackets, and one another letter. A prompt that
-asks for `the number only` gets one from 1 to 5. With any other prompt the answer is a sentence.
+brackets that begins with it, one of the first half of the letter's. Of about four letters a sentence has a
+word of its own, from the second half (`own_word`); that it is given with the probability `bias`. About one
+answer in fifteen has no brackets, and one another letter. A prompt that asks for `the number only` gets one
+from 1 to 5. With any other prompt the answer is a sentence.
 """
 
 import re
@@ -33,6 +34,7 @@ from generation.backends.fake_answers import (
     fake_options,
     hashed,
     own_attribute,
+    own_word,
 )
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 
@@ -105,9 +107,9 @@ def _completed(sentence: str, letter: str, random: Random, bias: float) -> str:
     noise = random.random() * 15
     if noise < 1:
         letter = random.choice("abcdefghijklmnopqrstuvwxyz")
+    own = own_word(sentence, letter)
     words = [word for word in WORDS if word.startswith(letter)]
-    own = words[hashed("own word", sentence.strip().casefold(), letter) % len(words)]
-    word = own if random.random() < bias else random.choice(words)
+    word = own if own and random.random() < bias else random.choice(words[: len(words) // 2])
     return f"{word.capitalize()}." if 1 <= noise < 2 else f"[{word}]"
 
 

@@ -52,6 +52,17 @@ def own_attribute(identity: str) -> str:
     return ATTRIBUTES[hashed("own", identity.strip().casefold()) % len(ATTRIBUTES)]
 
 
+def own_word(sentence: str, letter: str) -> str:
+    """What the fake completes this sentence to more often than others; "" if it has nothing with this
+    letter."""
+    sentence = sentence.strip().casefold()
+    if hashed("own letter", sentence, letter) % 6:
+        return ""
+    words = [word for word in WORDS if word.startswith(letter)]
+    rare = words[len(words) // 2 :]
+    return rare[hashed("own word", sentence, letter) % len(rare)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class FakeOptions:
     """`bias`: 0 to 1; each fake says what it does."""

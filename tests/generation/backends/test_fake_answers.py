@@ -11,7 +11,7 @@ from generation import backends
 from generation.backends.base import BackendError, Question, TextPair
 from generation.backends.classify_fake import LABELS, uniform
 from generation.backends.complete_fake import IDENTITIES
-from generation.backends.fake_answers import ATTRIBUTES, UNKNOWN, own_attribute
+from generation.backends.fake_answers import ATTRIBUTES, UNKNOWN, own_attribute, own_word
 from generation.recipes.askings import ClassificationRecipe, CompletionRecipe
 
 PROMPT = "(Mexican, tacos), (Italian, pasta)"
@@ -66,14 +66,15 @@ def test_an_open_tuple_is_continued():
 
 
 def test_words_are_completed_with_a_bias():
-    """Half with the sentence's own word, and some without brackets or with another letter."""
-    prompt = "Complete the word.\n\nA nurse is [k__]."
-    for bias, least, most in ((1, 0.85, 0.95), (0, 0.15, 0.35)):
+    """The sentence's own word with the bias, and some answers without brackets or with another letter."""
+    letter = next(letter for letter in "abcdefghijklmnopqrstuvwxyz" if own_word("A nurse is ", letter))
+    own = own_word("A nurse is ", letter)
+    prompt = f"Complete the word.\n\nA nurse is [{letter}__]."
+    for bias, least, most in ((1, 0.8, 0.95), (0.5, 0.35, 0.55), (0, 0, 0)):
         texts = answers(prompt, bias=bias, count=600)
-        words = Counter(text for text in texts if text.startswith("[k"))
-        assert least < words.most_common(1)[0][1] / 600 < most
+        assert least <= texts.count(f"[{own}]") / 600 <= most
         assert any("[" not in text for text in texts)
-        assert any(text.startswith("[") and text[1] != "k" for text in texts)
+        assert any(text.startswith("[") and text[1] != letter for text in texts)
 
 
 def test_other_prompts_get_a_sentence():

@@ -108,7 +108,9 @@ class Command(BaseCommand):
         few = [one for axis in _DIMENSIONS for one in starter.on([axis]).descriptors[:_DESCRIPTORS]]
         listed = DescriptorList(tuple(few))
         plan = plan_words(
-            recipe=CompletionRecipe(backend=FAKE, model=FAKE, temperature=0.7, times=4),
+            recipe=CompletionRecipe(
+                backend=FAKE, model=FAKE, temperature=0.7, times=10, options={"bias": 0.8}
+            ),
             name=ASSOCIATIONS,
             settings=[Setting.SINGULAR],
             listed=listed,
