@@ -19,6 +19,7 @@ from generation.recipes.prompts import image_prompts
 from generation.recipes.recipes import FAKE
 from metrics.associations.askings import Setting
 from metrics.associations.descriptors import DescriptorList, starter_list
+from metrics.associations.judgements import LEVEL, LEXICON, SENTIMENT, plan_judgements
 from metrics.associations.planning import plan_words
 from metrics.associations.prompts import read_prompts
 from metrics.associations.services import lists as association_lists
@@ -117,7 +118,17 @@ class Command(BaseCommand):
             prompts=read_prompts(),
         )
         answers = generation_demo.answer(plan=with_groups(plan, listed), by=by)
-        association_lists.compute(association_lists.request(run=Run.objects.get(name=ASSOCIATIONS)).pk)
+        run = Run.objects.get(name=ASSOCIATIONS)
+        found = association_lists.compute(association_lists.request(run=run).pk)
+        if found is None:
+            return answers
+        for what, recipe in (
+            (SENTIMENT, ClassificationRecipe(backend=LEXICON)),
+            (LEVEL, CompletionRecipe(backend=FAKE, model=FAKE)),
+        ):
+            judging = plan_judgements(found, what, recipe, name=f"{ASSOCIATIONS}-{what}")
+            answers += generation_demo.answer(plan=judging, by=by)
+        association_lists.compute(association_lists.request(run=run).pk)
         return answers
 
     def _find_candidates(self) -> None:
