@@ -41,6 +41,11 @@ class Setting(StrEnum):
         """Its name within the modality, such as 'singular'."""
         return self.partition("-")[2]
 
+    @property
+    def label(self) -> str:
+        """For people, on one line: 'T2T singular'."""
+        return f"{self.modality.upper()}\N{NO-BREAK SPACE}{self.short}"
+
 
 def settings_of(modality: Modality) -> tuple[Setting, ...]:
     return tuple(setting for setting in Setting if setting.modality == modality)
