@@ -9,6 +9,7 @@ NAMES = (
     *("import_release", "open_study", "score", "pull", "annotate", "prepared", "page"),
     *("coverage", "coverage_shares", "coverage_agreement", "coverage_few", "coverage_groups"),
     "coverage_captions",
+    "associations",
     *("jobs", "faults", "generate", "embed", "export", "release", "backup", "day"),
 )
 
