@@ -10,7 +10,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
@@ -25,6 +24,7 @@ from metrics.associations.evaluation import AssociationsRefused, check_run
 from metrics.associations.services import lists
 from metrics.associations.study_forms import FilterForm, StudyForm
 from metrics.associations.tasks import enqueue
+from metrics.core.drafts import to_draft
 from metrics.core.tables import requested_order
 from metrics.models import AssociationList, ModelAssociation, Variant
 
@@ -144,14 +144,7 @@ def association_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
                 errors = [str(error) for each in form.errors.values() for error in each]
                 raise AssociationsRefused(" ".join(errors))
             study = form.create(found=_finished_or_404(run), by=request.user)
-            messages.success(
-                request,
-                _(
-                    "The draft study is created. Read and adapt its texts, above all the consent, before you "
-                    "open it."
-                ),
-            )
-            return redirect("setup_step", name=study.name, step="consent")
+            return to_draft(request, study)
         else:
             raise Http404
     except AssociationsRefused as refused:

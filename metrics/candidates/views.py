@@ -7,7 +7,6 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.core.leases import JobState
@@ -22,6 +21,7 @@ from metrics.candidates.identity_forms import IdentityForms
 from metrics.candidates.report import report
 from metrics.candidates.services import lists, striking, studies
 from metrics.candidates.tasks import enqueue
+from metrics.core.drafts import to_draft
 from metrics.core.tables import parse_id
 from metrics.models import Candidate, CandidateList
 
@@ -128,14 +128,7 @@ def candidate_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
         elif action == "study":
             found = get_object_or_404(CandidateList.objects.select_related("run"), run=run)
             study = studies.open_study(found=found, name=request.POST.get("name", ""), by=request.user)
-            messages.success(
-                request,
-                _(
-                    "The draft study is created. Read and adapt its texts, above all the consent, before you "
-                    "open it."
-                ),
-            )
-            return redirect("setup_step", name=study.name, step="consent")
+            return to_draft(request, study)
         else:
             raise Http404
     except CandidatesRefused as refused:
