@@ -26,5 +26,9 @@ SPECTACULAR_SETTINGS = {
         "RunState": "generation.models.RunState",
         "ScoreRunState": "annotation.core.leases.JobState",
         "Variant": "metrics.models.Variant",
+        "Axis": "annotation.models.Axis",
+        "Images": ["images"],
+        "Modality": "metrics.associations.askings.MODALITIES",
+        "AssociationStudyKind": "metrics.associations.serializers.STUDY_KINDS",
     },
 }

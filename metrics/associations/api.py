@@ -39,7 +39,7 @@ class OneAssociationList(Resource):
     """What was found in the answers of a run."""
 
     @operation(
-        operation_id="associations_read",
+        operation_id="association_list_read",
         responses={
             200: AssociationListSerializer,
             404: OpenApiResponse(description="The answers of the run were not read yet."),
@@ -49,7 +49,7 @@ class OneAssociationList(Resource):
         return Response(_list_data(_list(request, number)))
 
     @operation(
-        operation_id="associations_find",
+        operation_id="association_list_find",
         description="Let a worker read the answers, unless they were read as they are now. A list that "
         "failed is tried again.",
         request=None,
@@ -70,7 +70,7 @@ class Associations(Resource):
     """The associations of a run, in both variants."""
 
     @documents_list(
-        "associations_list", query=AssociationsQuery, row=ModelAssociationSerializer, tag="associations"
+        "association_pairs_list", query=AssociationsQuery, row=ModelAssociationSerializer, tag="associations"
     )
     def get(self, request: Request, number: int) -> Response:
         found = _list(request, number)
@@ -86,7 +86,7 @@ class Associations(Resource):
 class OneAssociation(Resource):
     """The sentences behind a word."""
 
-    @operation(operation_id="association_read", responses=AssociationSentencesSerializer)
+    @operation(operation_id="association_pair_read", responses=AssociationSentencesSerializer)
     def get(self, request: Request, number: int, pair: int) -> Response:
         rows = ModelAssociation.objects.select_related("group", "association_list__run")
         one = get_object_or_404(
@@ -102,7 +102,7 @@ class AssociationStudy(Resource):
     """From associations to a study."""
 
     @operation(
-        operation_id="associations_study",
+        operation_id="association_study",
         description="Store the significant associations as a source without votes, and create the draft of a "
         "study that asks people about them.",
         request=AssociationStudyBody,

@@ -16,6 +16,9 @@ class Modality(StrEnum):
     I2T = "i2t"
 
 
+MODALITIES = [modality.value for modality in Modality]
+
+
 class Setting(StrEnum):
     """How a model is asked. T2T completes a word. T2I describes images that were made for the singular or the
     plural; I2T interprets such images."""

@@ -8,9 +8,10 @@ from annotation.api.pages import list_query
 from annotation.api.resource import Body
 from annotation.core.leases import JobState
 from annotation.models import DIMENSIONS, TaskKind
-from metrics.associations.askings import Modality, Setting
+from metrics.associations.askings import MODALITIES, Setting
 from metrics.models import Variant
 
+STUDY_KINDS = [TaskKind.ASSOCIATION.value, TaskKind.VISUAL_NATURE.value, TaskKind.DEPICTION.value]
 AssociationsQuery = list_query(
     "Associations",
     orders={"id": "pk"},
@@ -18,9 +19,7 @@ AssociationsQuery = list_query(
     setting=serializers.ChoiceField(
         [one.value for one in Setting], required=False, help_text="Only of this setting."
     ),
-    modality=serializers.ChoiceField(
-        [(one.value, one.value) for one in Modality], required=False, help_text="Only of this modality."
-    ),
+    modality=serializers.ChoiceField(MODALITIES, required=False, help_text="Only of this modality."),
     dimension=serializers.ChoiceField(
         [(axis.value, axis.label) for axis in DIMENSIONS], required=False, help_text="Only of this dimension."
     ),
@@ -109,7 +108,7 @@ class AssociationSentencesSerializer(serializers.Serializer[Any]):
 class AssociationStudyBody(Body):
     name = serializers.SlugField(max_length=80, help_text="Of both the source and the draft study.")
     kind = serializers.ChoiceField(
-        [TaskKind.ASSOCIATION.value, TaskKind.VISUAL_NATURE.value, TaskKind.DEPICTION.value],
+        STUDY_KINDS,
         default=TaskKind.ASSOCIATION.value,
         help_text="What people are asked: how biased each association is, which words can be seen, or which "
         "of them images depict.",

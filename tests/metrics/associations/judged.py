@@ -30,7 +30,9 @@ def a_run(name: str, *, kind=RunKind.COMPLETIONS, design=None, model="tiny", bac
 
 def a_list(name: str = "asked") -> AssociationList:
     """A finished list without pairs."""
-    return AssociationList.objects.create(run=a_run(name, design={"purpose": "associations"}), digest="0" * 64, state=JobState.DONE)
+    return AssociationList.objects.create(
+        run=a_run(name, design={"purpose": "associations"}), digest="0" * 64, state=JobState.DONE
+    )
 
 
 def group(name: str, axis: str = "age", **forms) -> IdentityGroup:
