@@ -70,10 +70,10 @@ def published_significance(counts: PairCounts, *, n: float) -> Scores:
     [0.948, 1.609, 1.609]
     """
     score = counts.tf * idf(counts.df, n)
-    if len(score) < 2 or not (spread := score.std(ddof=1)) > 0:
+    if len(score) < 2 or not np.ptp(score) > 0:
         p = np.full(len(score), np.nan)
     else:
-        p = scipy_stats.norm.sf((score - score.mean()) / spread)
+        p = scipy_stats.norm.sf((score - score.mean()) / score.std(ddof=1))
     return Scores(score, p, p < LEVEL)
 
 
