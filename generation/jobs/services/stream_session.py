@@ -14,9 +14,11 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from queue import Empty, SimpleQueue
 from uuid import UUID
 
 from django.db import IntegrityError, InterfaceError, OperationalError
@@ -60,6 +62,7 @@ class StreamSession:
         self._places = limits.from_json(turn.run.limits).in_flight or model.in_flight
         self._waiting: deque[_Claimed] = deque()
         self._asked: dict[Future[JobResult], _Claimed] = {}
+        self._finished: SimpleQueue[Future[JobResult]] = SimpleQueue()
         self._open: Counter[UUID] = Counter()
         """How many jobs of each claim have not ended."""
         self._made = self._failed = 0
@@ -92,7 +95,9 @@ class StreamSession:
             self._waiting.extend((claim, job) for job in claim.jobs)
         while self._waiting and len(self._asked) < self._places:
             claim, job = self._waiting.popleft()
-            self._asked[run_coroutine(self._ask(job))] = (claim, job)
+            future = run_coroutine(self._ask(job))
+            self._asked[future] = (claim, job)
+            future.add_done_callback(self._finished.put)
 
     async def _ask(self, job: Job) -> JobResult:
         loop = asyncio.get_running_loop()
@@ -116,9 +121,13 @@ class StreamSession:
 
     def _await(self) -> list[_Ended]:
         """Wait until something has ended; what ended, by claim."""
-        ended: set[Future[JobResult]] = set()
+        ended: list[Future[JobResult]] = []
         while not ended:
-            ended = wait(self._asked, timeout=pauses.POLL_SECONDS, return_when=FIRST_COMPLETED).done
+            with suppress(Empty):
+                ended.append(self._finished.get(timeout=pauses.POLL_SECONDS))
+                time.sleep(pauses.GATHER_SECONDS)
+                while True:
+                    ended.append(self._finished.get_nowait())
             if self._turn.must_stop_now():
                 self._release_waiting()
         by_claim: dict[UUID, _Ended] = {}
