@@ -1,9 +1,9 @@
 from django.urls import path
 
 from metrics.agreement import views as agreement
-from metrics.associations import planning_views as association_plans
-from metrics.associations import results_views as association_results
-from metrics.associations import views as associations
+from metrics.associations.views import pairs as associations
+from metrics.associations.views import planning as association_plans
+from metrics.associations.views import results as association_results
 from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview

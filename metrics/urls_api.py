@@ -3,9 +3,9 @@
 from django.urls import path
 
 from metrics.agreement import api as agreement
-from metrics.associations import api as associations
-from metrics.associations import planning_api as association_plans
-from metrics.associations import results_api as association_results
+from metrics.associations.api import pairs as associations
+from metrics.associations.api import planning as association_plans
+from metrics.associations.api import results as association_results
 from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction

@@ -82,6 +82,7 @@ class World:
             "candidate-runs": given.pk,
             "association-runs": found.run_id,
             "pairs": found.associations.get().pk,
+            "judgements": "sentiment",
             "candidates": asked_models.found(given).candidates.get().pk,
             "answers": given.answers.get().pk,
             "inference-runs": inferred.pk,

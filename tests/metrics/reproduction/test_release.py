@@ -32,7 +32,7 @@ from annotation.models import (
 )
 from generation.jobs.services import work
 from generation.models import Caption, Embedding, Job, Provenance
-from generation.recipes.prompts import PromptSet
+from generation.recipes.prompts import PULL, PromptSet
 from metrics.core.published_tables import published_rows
 from metrics.reproduction.comparison import EQUAL, TRUNCATED, compare
 from tests import factories
@@ -352,7 +352,7 @@ def test_from_the_released_associations_to_an_open_study_of_new_pictures(importe
     work.work(run_id=of_pull.earliest("pk").run_id)
     planned = of_pull.values_list("group", "prompt", "prompt_set", "attribute", "seed")
     made = Provenance.objects.filter(image__image_set__name="pull")
-    assert set(made.values_list("prompt_set", flat=True)) == set(PromptSet) - {PromptSet.DETECTION}
+    assert set(made.values_list("prompt_set", flat=True)) == {one.value for one in PULL}
     assert set(planned) == set(
         made.values_list("image__group", "image__prompt", "prompt_set", "attribute", "seed")
     )

@@ -179,7 +179,7 @@ def test_a_scrape_asks_the_same_few_questions_however_much_there_is(client, stud
         Job.objects.create(run=run(), image=factories.image(index=number + 1))
         slots.lease_next(enrolment=factories.enrolment(study))
     many = asked(client)
-    assert len(many) == len(few) == 36
+    assert len(many) == len(few) == 41
     tables = {name for sql in many for name in re.findall(r'FROM "(\w+)"', sql)}
     # what grows with the answers is asked for nowhere, but for the slots in hand
     assert not tables & {"annotation_response", "annotation_judgement", "annotation_unit", "annotation_image"}

@@ -1,0 +1,1 @@
+"""Pages of associations that models make."""
