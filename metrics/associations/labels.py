@@ -34,7 +34,7 @@ def meant_labels(what: str, labels: Iterable[str]) -> frozenset[str]:
     if not found:
         wanted = {"sentiment": "negative", "toxicity": "toxic"}[what]
         raise LabelsRefused(
-            f"None of the classifier's labels means {wanted}: {', '.join(known) or 'it has none'}. Choose a "
+            f"None of the classifier's labels means {wanted}: {', '.join(sorted(known)) or 'it has none'}. Choose a "
             f"classifier of {what}. If its configuration only numbers its labels (LABEL_0, ...), look up "
             "their order in its description and name them in that order."
         )

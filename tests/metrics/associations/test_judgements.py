@@ -61,7 +61,7 @@ def test_the_newest_run_with_answers_counts_and_an_old_answer_goes(found):
     apply(found)
     assert [said(row)[1] for row in (first, second)] == [True, False]
     newer = judging(found, "toxicity", [(first, "LABEL")], labels=("non-toxic", "LABEL"), name="newer")
-    with pytest.raises(LabelsRefused, match=r"Run newer: .* means toxic: non-toxic, LABEL"):
+    with pytest.raises(LabelsRefused, match=r"Run newer: .* means toxic: LABEL, non-toxic"):
         apply(found)
     newer.answers.update(text="Toxicity", probabilities={"Toxicity": 0.9, "Other": 0.1})
     assert judgements_digest(found.run) != before
