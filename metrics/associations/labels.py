@@ -29,12 +29,12 @@ def meant_labels(what: str, labels: Iterable[str]) -> frozenset[str]:
     >>> sorted(meant_labels("toxicity", ["neutral", "non_toxic", "toxic"]))
     ['toxic']
     """
-    known = list(labels)
+    known = sorted(labels)
     found = frozenset(label for label in known if _means(_BEGINNINGS[what], label))
     if not found:
         wanted = {"sentiment": "negative", "toxicity": "toxic"}[what]
         raise LabelsRefused(
-            f"None of the classifier's labels means {wanted}: {', '.join(sorted(known)) or 'it has none'}. Choose a "
+            f"None of the classifier's labels means {wanted}: {', '.join(known) or 'it has none'}. Choose a "
             f"classifier of {what}. If its configuration only numbers its labels (LABEL_0, ...), look up "
             "their order in its description and name them in that order."
         )

@@ -116,7 +116,7 @@ def test_the_prompt_of_a_level_holds_the_sentence_and_is_part_of_the_recipe(foun
             "sentiment",
             ClassificationRecipe(model="m", labels=("good", "bad")),
             {},
-            "means negative: good, bad",
+            "means negative: bad, good",
         ),
         ("sentiment", ClassificationRecipe(backend="nobody"), {}, "no backend 'nobody'"),
     ],
