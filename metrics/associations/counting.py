@@ -54,8 +54,8 @@ class _Counter:
         self._keys: Ints = np.zeros(0, dtype=np.int64)
         self._times: Ints = np.zeros(0, dtype=np.int64)
 
-    def add(self, keys: Iterable[int]) -> None:
-        self._held.extend(keys)
+    def add(self, key: int) -> None:
+        self._held.append(key)
         if len(self._held) > _MOST_HELD:
             self._merge()
 
@@ -82,13 +82,15 @@ class _Tally:
 
     def add_completed(self, descriptor: int, document: int, word: str) -> None:
         number = self._words[word]
-        self._pairs.add((descriptor << _WORD_BITS | number,))
-        self._in_documents.add((document << _WORD_BITS | number,))
+        self._pairs.add(descriptor << _WORD_BITS | number)
+        self._in_documents.add(document << _WORD_BITS | number)
 
     def add_text(self, descriptor: int, document: int, words: list[str]) -> None:
         numbers = [self._words[word] for word in words]
-        self._pairs.add([descriptor << _WORD_BITS | number for number in numbers])
-        self._in_documents.add([document << _WORD_BITS | number for number in set(numbers)])
+        for number in numbers:
+            self._pairs.add(descriptor << _WORD_BITS | number)
+        for number in set(numbers):
+            self._in_documents.add(document << _WORD_BITS | number)
 
     def counts(self, documents: int) -> PairCounts:
         pairs, tf = self._pairs.result()

@@ -122,10 +122,8 @@ def evaluate(run: Run) -> Evaluated:
     pairs, not with the answers. Raises AssociationsRefused as `check_run`."""
     check_run(run)
     descriptors = _descriptors(run)
-    own = {}
-    for number, ids in enumerate(descriptors.groups_of):
-        groups = [descriptors.groups[pk] for pk in ids]
-        own[number] = own_words(name for one in groups for name in names_of(one))
+    # only texts lose them; the dictionary of lemmas takes half a second to load
+    own = {} if run.kind == RunKind.COMPLETIONS else _own_words(descriptors)
     counting = Counting(own, needs_brackets=design_of(run).get("answers") != "words")
     counting.add(_answers(run, descriptors))
     return Evaluated(descriptors, counting.results(), counting.words)
@@ -143,6 +141,14 @@ def _descriptors(run: Run) -> Descriptors:
     groups_of = [tuple(ids) for ids in by_name.values()]
     number_of = {pk: number for number, ids in enumerate(groups_of) for pk in ids}
     return Descriptors(number_of, groups_of, groups)
+
+
+def _own_words(descriptors: Descriptors) -> dict[int, frozenset[str]]:
+    """The lemmas of each descriptor's own names, by its number."""
+    return {
+        number: own_words(name for pk in ids for name in names_of(descriptors.groups[pk]))
+        for number, ids in enumerate(descriptors.groups_of)
+    }
 
 
 def _answers(run: Run, descriptors: Descriptors) -> Iterator[ReadAnswer]:

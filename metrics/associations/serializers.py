@@ -9,6 +9,7 @@ from annotation.api.resource import Body
 from annotation.core.leases import JobState
 from annotation.models import DIMENSIONS, TaskKind
 from metrics.associations.askings import MODALITIES, Setting
+from metrics.core.serializers import AskedSerializer
 from metrics.models import Variant
 
 STUDY_KINDS = [TaskKind.ASSOCIATION.value, TaskKind.VISUAL_NATURE.value, TaskKind.DEPICTION.value]
@@ -88,21 +89,11 @@ class ModelAssociationSerializer(serializers.Serializer[Any]):
     known = serializers.BooleanField(help_text="The catalogue has this association.")
 
 
-class SentenceSerializer(serializers.Serializer[Any]):
-    """An asking, and its answer."""
-
-    id = serializers.IntegerField(source="job_id")
-    key = serializers.CharField(source="job.key")
-    number = serializers.IntegerField(source="job.number")
-    prompt = serializers.CharField(source="job.prompt")
-    text = serializers.CharField(allow_blank=True)
-
-
 class AssociationSentencesSerializer(serializers.Serializer[Any]):
     """The answers with the word of an association, at most 50."""
 
     association = ModelAssociationSerializer()
-    answers = SentenceSerializer(many=True)
+    answers = AskedSerializer(many=True)
 
 
 class AssociationStudyBody(Body):
@@ -121,8 +112,3 @@ class AssociationStudyBody(Body):
     visual = serializers.SlugField(
         max_length=80, required=False, help_text="What images depict: a study that rated which are visual."
     )
-
-
-class AssociationStudySerializer(serializers.Serializer[Any]):
-    study = serializers.SlugField(source="name", help_text="The draft study.")
-    source = serializers.SlugField(source="name", help_text="The source without votes.")

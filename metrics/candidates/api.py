@@ -36,11 +36,11 @@ from metrics.candidates.serializers import (
     CandidatesPlannedSerializer,
     CandidatesQuery,
     DryRunQuery,
-    MadeStudySerializer,
     StudyBody,
 )
 from metrics.candidates.services import lists, striking, studies
 from metrics.candidates.tasks import enqueue
+from metrics.core.serializers import MadeStudySerializer
 from metrics.models import Candidate, CandidateList
 
 operation = partial(extend_schema, tags=["candidates"])

@@ -9,6 +9,7 @@ from annotation.api.resource import Body, Query
 from annotation.core.leases import JobState
 from annotation.models import Axis, Pool, Region
 from metrics.candidates.prompts import MOST_PAIRS, PromptVariant
+from metrics.core.serializers import AskedSerializer
 
 CandidatesQuery = list_query(
     "Candidates",
@@ -124,16 +125,6 @@ class CandidateSerializer(serializers.Serializer[Any]):
     struck = serializers.BooleanField(help_text="Somebody struck it out.")
 
 
-class AskedSerializer(serializers.Serializer[Any]):
-    """An asking, and its answer."""
-
-    id = serializers.IntegerField(source="job_id")
-    key = serializers.CharField(source="job.key")
-    number = serializers.IntegerField(source="job.number")
-    prompt = serializers.CharField(source="job.prompt")
-    text = serializers.CharField(allow_blank=True)
-
-
 class CandidateAskingsSerializer(serializers.Serializer[Any]):
     """The askings whose answers gave a candidate."""
 
@@ -144,8 +135,3 @@ class CandidateAskingsSerializer(serializers.Serializer[Any]):
 
 class StudyBody(Body):
     name = serializers.SlugField(max_length=80, help_text="Of both the source and the draft study.")
-
-
-class MadeStudySerializer(serializers.Serializer[Any]):
-    study = serializers.SlugField(source="name", help_text="The draft study.")
-    source = serializers.SlugField(source="name", help_text="The source without votes.")

@@ -74,3 +74,20 @@ class IdentityGroupSerializer(GroupRefSerializer):
     demonym = serializers.CharField(allow_blank=True)
     country = serializers.CharField(allow_blank=True)
     region = serializers.CharField(allow_blank=True)
+
+
+class AskedSerializer(serializers.Serializer[Any]):
+    """An asking, and its answer."""
+
+    id = serializers.IntegerField(source="job_id")
+    key = serializers.CharField(source="job.key")
+    number = serializers.IntegerField(source="job.number")
+    prompt = serializers.CharField(source="job.prompt")
+    text = serializers.CharField(allow_blank=True)
+
+
+class MadeStudySerializer(serializers.Serializer[Any]):
+    """The draft of a study about what a model said, and its source of associations."""
+
+    study = serializers.SlugField(source="name", help_text="The draft study.")
+    source = serializers.SlugField(source="name", help_text="The source without votes.")

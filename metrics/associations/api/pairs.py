@@ -23,12 +23,12 @@ from metrics.associations.serializers import (
     AssociationSentencesSerializer,
     AssociationsQuery,
     AssociationStudyBody,
-    AssociationStudySerializer,
     ModelAssociationSerializer,
 )
 from metrics.associations.services import lists
 from metrics.associations.study_forms import StudyForm
 from metrics.associations.tasks import enqueue
+from metrics.core.serializers import MadeStudySerializer
 from metrics.models import AssociationList, ModelAssociation, Variant
 
 operation = partial(extend_schema, tags=["associations"])
@@ -107,7 +107,7 @@ class AssociationStudy(Resource):
         "study that asks people about them.",
         request=AssociationStudyBody,
         responses={
-            201: AssociationStudySerializer,
+            201: MadeStudySerializer,
             409: OpenApiResponse(description="The name is taken, or no association is chosen."),
             422: OpenApiResponse(description="Not possible: for example an unknown image set."),
         },
@@ -125,7 +125,7 @@ class AssociationStudy(Resource):
             raise refused_form(form)
         with refusals(AssociationsRefused):
             study = form.create(found=found, by=request.user)
-        return Response(AssociationStudySerializer(study).data, status=201)
+        return Response(MadeStudySerializer(study).data, status=201)
 
 
 def _list_data(found: AssociationList) -> Any:
