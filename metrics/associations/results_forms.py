@@ -32,7 +32,7 @@ _PLACES = [
         (
             modality.upper(),
             [
-                (modality.value, f"{modality.upper()}: *"),
+                (modality.value, modality.upper()),
                 *((one.value, one.value) for one in settings_of(modality)),
             ],
         )
