@@ -209,7 +209,8 @@ class ImageSet(models.Model):
 
 
 class Image(models.Model):
-    """One image of an identity group. It has a file here or a reference to an external one."""
+    """One image of an identity group. It has a file here or a reference to an external one, whose size may be
+    unknown: 0."""
 
     image_set = models.ForeignKey(ImageSet, on_delete=models.CASCADE, related_name="images")
     group = models.ForeignKey(IdentityGroup, on_delete=models.PROTECT, related_name="images")
@@ -229,7 +230,9 @@ class Image(models.Model):
             CheckConstraint(
                 condition=Q(file="") | Q(sha256__regex=r"^[0-9a-f]{64}$"), name="image_file_has_sha256"
             ),
-            CheckConstraint(condition=Q(width__gt=0, height__gt=0), name="image_has_size"),
+            CheckConstraint(
+                condition=Q(width__gt=0, height__gt=0) | Q(width=0, height=0, file=""), name="image_has_size"
+            ),
             CheckConstraint(condition=Q(index__gt=0), name="image_index_from_one"),
         ]
 

@@ -1,12 +1,13 @@
 """Runs and jobs, and what they made: images, captions, embeddings, answers (DESIGN §3, §6)."""
 
-from generation.models.products import Answer, Caption, Embedding, Provenance
+from generation.models.products import LONGEST_TEXT, Answer, Caption, Embedding, Provenance, TextEmbedding
 from generation.models.runs import ASKINGS, IMPORTED, BatchSize, Job, Run, RunKind, RunState
 from generation.models.workers import Worker
 
 __all__ = [
     "ASKINGS",
     "IMPORTED",
+    "LONGEST_TEXT",
     "Answer",
     "BatchSize",
     "Caption",
@@ -16,5 +17,6 @@ __all__ = [
     "Run",
     "RunKind",
     "RunState",
+    "TextEmbedding",
     "Worker",
 ]

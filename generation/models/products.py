@@ -1,4 +1,4 @@
-"""The results of jobs: how each image was made, its captions, its embeddings, and what models answered."""
+"""The results of jobs: how an image was made, captions, embeddings of images and texts, answers of models."""
 
 from typing import ClassVar
 
@@ -88,6 +88,29 @@ class Embedding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.image_id} ({self.dim})"
+
+
+LONGEST_TEXT = 500
+"""Characters of a text that is embedded."""
+
+
+class TextEmbedding(models.Model):
+    """The unit vector of a text, by the encoder of the run's images; stored as that of an image."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="text_embeddings", db_index=False)
+    text = models.CharField(max_length=LONGEST_TEXT)
+    dim = models.PositiveIntegerField()
+    vector = models.BinaryField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "text"], name="textembedding_unique_text"),
+            models.CheckConstraint(condition=Q(dim__gte=1), name="textembedding_dim_from_one"),
+            models.CheckConstraint(condition=~Q(text=""), name="textembedding_has_text"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.dim})"
 
 
 class Answer(models.Model):

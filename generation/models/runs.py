@@ -148,11 +148,12 @@ class BatchSize(models.Model):
 
 
 class Job(LeasedJob):
-    """One image to generate (with its group, prompt and seed), one image to caption or to embed, or one
-    asking.
+    """One image to generate (with its group, prompt and seed), one image to caption or to embed, one text to
+    embed, or one asking.
 
     An asking has a `key`, which says what it is for within its run, a `prompt`, with `text_pair` for the
-    second of two texts to classify, and perhaps an `image`. `number`: of the sample, from 1.
+    second of two texts to classify, and perhaps an `image`. `number`: of the sample, from 1. A text to embed
+    is the `prompt` of a job with a `key`.
 
     `claim` protects against late workers: one whose lease has expired finds another key and writes nothing.
     `attempts` counts attempts that began, so that a job which kills its worker ends as failed.

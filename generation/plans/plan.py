@@ -24,8 +24,8 @@ class PlannedPrompt:
 @dataclass(frozen=True)
 class Plan:
     """A recipe, the image set it fills or reads (by name: it may not exist yet), and its `prompts` for
-    images, or the `images` (ids) to read, or the `askings` of the run `name`. `attach_to`: a draft study that
-    will show the set."""
+    images, or the `images` (ids) to read, or the `askings` of the run `name`. Embeddings have `images` and
+    `askings` without a name: the texts to embed. `attach_to`: a draft study that will show the set."""
 
     recipe: Recipe
     image_set: str = ""
@@ -59,9 +59,9 @@ class Plan:
         """The same plan in parts of about `min_jobs` jobs; no group and no asking is split."""
         askings = iter(self.askings)
         while chunk := tuple(itertools.islice(askings, max(1, min_jobs // self.times))):
-            yield replace(self, askings=chunk)
+            yield replace(self, askings=chunk, images=())
         for start in range(0, len(self.images), min_jobs):
-            yield replace(self, images=self.images[start : start + min_jobs])
+            yield replace(self, images=self.images[start : start + min_jobs], askings=())
         part: list[PlannedPrompt] = []
         for _group, of_group in itertools.groupby(self.prompts, key=lambda each: each.group_id):
             part += of_group

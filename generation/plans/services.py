@@ -17,8 +17,8 @@ from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units.planned import quoted_list
 from generation import backends
 from generation.backends.base import BackendError
-from generation.models import Run
-from generation.plans.askings import Asking, Askings
+from generation.models import LONGEST_TEXT, Run
+from generation.plans.askings import Asking, Askings, shortened
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan, PlannedPrompt
 from generation.plans.queries.estimates import Estimate, cost_of_precision, estimate
@@ -159,9 +159,14 @@ def plan_prompts(
 
 
 def plan_captions_or_embeddings(
-    *, recipe: CaptionRecipe | EmbeddingRecipe, image_set: ImageSet, study: Study | None = None
+    *,
+    recipe: CaptionRecipe | EmbeddingRecipe,
+    image_set: ImageSet,
+    study: Study | None = None,
+    texts: Sequence[str] = (),
 ) -> Plan:
-    """Plan captions or embeddings of all images of the set that have a file here. Raises PlanRefused."""
+    """Plan captions or embeddings of all images of the set that have a file here, and embeddings of `texts`.
+    Raises PlanRefused."""
     _check_backend(recipe)
     with_file = images_with_files(image_set)
     absent = Image.objects.filter(image_set=image_set, file="").count()
@@ -171,7 +176,24 @@ def plan_captions_or_embeddings(
         absent,
     )
     notes = [*cost_of_precision(recipe), *([note % {"number": absent}] if absent else [])]
-    return Plan(recipe=recipe, image_set=image_set.name, images=with_file, study=study, notes=tuple(notes))
+    return Plan(
+        recipe=recipe,
+        image_set=image_set.name,
+        images=with_file,
+        askings=_texts_to_embed(texts),
+        study=study,
+        notes=tuple(notes),
+    )
+
+
+def _texts_to_embed(texts: Sequence[str]) -> tuple[Asking, ...]:
+    for text in texts:
+        if not text.strip() or len(text) > LONGEST_TEXT or "\0" in text:
+            raise PlanRefused(
+                _("“%(text)s…” cannot be embedded. Write 1 to %(most)s characters.")
+                % {"text": text[:40], "most": LONGEST_TEXT}
+            )
+    return tuple(Asking(key=shortened(text), prompt=text) for text in dict.fromkeys(texts))
 
 
 def plan_askings(

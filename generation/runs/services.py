@@ -165,7 +165,10 @@ def discard(*, run: Run, by: User | None) -> bool:
             raise RunRefused(errors.RUNNING % {"run": run.pk})
         # Waits for a worker that is just completing a job; such a job is then done and stays.
         run.jobs.filter(_NEVER_MADE).exclude(state=JobState.DONE).delete()
-        results = (run.jobs, run.provenances, run.captions, run.embeddings, run.answers)
+        results = (
+            *(run.jobs, run.provenances, run.captions),
+            *(run.embeddings, run.text_embeddings, run.answers),
+        )
         if any(each.exists() for each in results):
             raise RunRefused(errors.HAS_RESULTS % {"run": run.pk})
         about: dict[str, Any] = {"name": run.name} if image_set is None else {"image_set": image_set.name}

@@ -21,7 +21,7 @@ from annotation.models import Image
 from generation.backends.base import About, GeneratedImage, ImageRequest, Pixels, ScoredCaption
 from generation.core import vectors
 from generation.jobs import png
-from generation.models import Caption, Embedding, Job, Provenance, Run, RunState
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunState, TextEmbedding
 from generation.recipes.recipes import Recipe
 
 _DECODED_BYTES = 2**30  # for the images of one claim; two claims are in memory at a time
@@ -260,23 +260,44 @@ class CaptionHandler(ImageReader):
 
 
 class EmbeddingHandler(ImageReader):
-    """Only small images are kept. At its full size, each reading thread holds one at a time."""
+    """Images and texts. Only small images are kept. At its full size, each reading thread holds one at a
+    time."""
+
+    def read(self, job: Job) -> Pixels | str:
+        """The text of a job with a key, else the prepared image."""
+        if job.key:
+            return job.prompt
+        pixels: Pixels = super().read(job)
+        return pixels
 
     def prepare(self, picture: PillowImage.Image) -> Pixels:
         pixels: Pixels = self._model.prepare(picture)
         return pixels
 
-    def run(self, inputs: Sequence[Pixels]) -> Sequence[npt.NDArray[np.float32]]:
-        return list(self._model.encode_images(inputs))
+    def run(self, inputs: Sequence[Pixels | str]) -> Sequence[npt.NDArray[np.float32]]:
+        texts = [one for one in inputs if isinstance(one, str)]
+        images = [one for one in inputs if not isinstance(one, str)]
+        of_texts = iter(self._model.encode_texts(texts) if texts else ())
+        of_images = iter(self._model.encode_images(images) if images else ())
+        return [next(of_texts if isinstance(one, str) else of_images) for one in inputs]
 
     def store(self, job: Job, output: npt.NDArray[np.float32]) -> bytes:
         return vectors.pack(output)
 
     def create_rows(self, results: Sequence[JobResult]) -> None:
-        _delete_previous(Embedding.objects.filter(run=self._run), results)
+        images = [one for one in results if not one.job.key]
+        texts = [one for one in results if one.job.key]
+        _delete_previous(Embedding.objects.filter(run=self._run), images)
         Embedding.objects.bulk_create(
             Embedding(run=self._run, image_id=_image_id(one), dim=self._model.dim, vector=one.output)
-            for one in results
+            for one in images
+        )
+        previous = TextEmbedding.objects.filter(run=self._run, text__in=[one.job.prompt for one in texts])
+        if texts:
+            previous.delete()
+        TextEmbedding.objects.bulk_create(
+            TextEmbedding(run=self._run, text=one.job.prompt, dim=self._model.dim, vector=one.output)
+            for one in texts
         )
 
 

@@ -15,14 +15,8 @@ from generation.recipes.recipes import ImageRecipe, sample_seed
 def missing_jobs(plan: Plan) -> MissingJobs:
     """The part of a plan without jobs. Jobs of other runs with the same set and generator count: planning ten
     images per prompt when there are five adds five."""
-    if plan.name:
-        return MissingJobs(askings=tuple(_missing_askings(plan)))
     if not isinstance(plan.recipe, ImageRecipe):
-        jobs = Job.objects.filter(run__recipe_hash=plan.recipe_hash)
-        if plan.images:
-            jobs = jobs.filter(image__gte=min(plan.images), image__lte=max(plan.images))
-        existing = set(jobs.order_by().values_list("image", flat=True))
-        return MissingJobs(images=tuple(pk for pk in plan.images if pk not in existing))
+        return MissingJobs(images=_missing_images(plan), askings=tuple(_missing_askings(plan)))
     groups = {each.group_id for each in plan.prompts}
     jobs = Job.objects.filter(run__image_set__name=plan.image_set, group__in=groups).exclude(
         # left over by a worker that was busy when the run was cancelled
@@ -41,9 +35,20 @@ def missing_jobs(plan: Plan) -> MissingJobs:
     )
 
 
+def _missing_images(plan: Plan) -> tuple[int, ...]:
+    if not plan.images:
+        return ()
+    jobs = Job.objects.filter(run__recipe_hash=plan.recipe_hash, key="")
+    jobs = jobs.filter(image__gte=min(plan.images), image__lte=max(plan.images))
+    existing = set(jobs.order_by().values_list("image", flat=True))
+    return tuple(pk for pk in plan.images if pk not in existing)
+
+
 def _missing_askings(plan: Plan) -> Iterator[tuple[Asking, int]]:
     """Of a part of a plan: its keys are in one query."""
     askings = list(plan.askings)
+    if not askings:
+        return
     jobs = Job.objects.filter(run__recipe_hash=plan.recipe_hash, key__in=[each.key for each in askings])
     existing = set(jobs.order_by().values_list("key", "number"))
     for asking in askings:

@@ -8,11 +8,16 @@ from django.core.files.storage import default_storage
 from annotation.core.leases import JobState
 from annotation.images import files as image_files
 from annotation.models import Image
+from generation import backends
 from generation.core import vectors
+from generation.embeddings.queries import image_vectors, text_vectors
 from generation.jobs.services import claims as jobs
 from generation.jobs.services import work
 from generation.models import Caption, Embedding, Job, Provenance, Run, RunState
+from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
+from generation.runs import services as runs
 from tests.generation.jobs.world import again, counted, nobody_is_disturbed, run_of_pictures, run_over, state
 
 
@@ -68,6 +73,30 @@ def test_captions_and_embeddings_are_made_of_the_files(model, monkeypatch):
     assert work.work(run_id=captions.pk) == 5
     assert [caption.text for caption in Caption.objects.filter(run=captions)] == before
     assert Embedding.objects.count() == 5
+
+
+def test_texts_are_embedded_beside_images(model, monkeypatch):
+    """They are added to the run of the images, as further images are, each once."""
+    pictures = run_of_pictures(5)
+    work.work(run_id=pictures.pk)
+    monkeypatch.undo()
+    images, recipe = pictures.image_set, EmbeddingRecipe(backend="fake", model="fake")
+    before = run_over(list(Image.objects.filter(image_set=images)), recipe)
+    work.work(run_id=before.pk)
+    plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=images, texts=["we", "they", "we"])
+    assert plans.preview(plan).added == 2
+    ensured = runs.ensure(plan=plan, by=None)
+    assert (ensured.run, ensured.added) == (before, 2)
+    runs.start(run=ensured.run, by=None)
+    work.work(run_id=ensured.run.pk)
+    assert runs.ensure(plan=plan, by=None).added == 0
+    found = text_vectors(before, ["we", "they", "nobody"])
+    assert set(found) == {"we", "they"}
+    [expected] = backends.load(recipe).encode_texts(["they"])
+    assert (found["they"] == expected).all()
+    assert image_vectors(before).vectors.shape == (5, len(expected))
+    with pytest.raises(PlanRefused, match="cannot be embedded"):
+        plans.plan_captions_or_embeddings(recipe=recipe, image_set=images, texts=["x" * 501])
 
 
 _CAPTIONS = CaptionRecipe(backend="fake", count=1)

@@ -1,0 +1,1 @@
+"""Embeddings of images and texts: reading them, and importing those made elsewhere."""

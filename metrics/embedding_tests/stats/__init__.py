@@ -1,0 +1,1 @@
+"""Effect sizes, permutation tests and ranking, from cosines (PROTOCOL §12). No Django."""

@@ -1,0 +1,1 @@
+"""Captions that name the group of an image (PROTOCOL §12)."""

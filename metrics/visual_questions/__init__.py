@@ -1,0 +1,1 @@
+"""Questions about images, answered by models, by group (PROTOCOL §12)."""
