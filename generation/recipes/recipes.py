@@ -18,6 +18,8 @@ from generation.recipes.prompts import PromptSet
 
 FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
+HUB_ENCODERS = ("transformers",)
+"""The backends of embeddings whose models come from the hub; `pretrained` is a revision of theirs."""
 VERSION = 1
 _WHEN_ABSENT: Mapping[str, Any] = {
     "repeatable": True,
@@ -138,8 +140,9 @@ class CaptionRecipe:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingRecipe:
-    """One unit vector per image. `model`: an open_clip architecture (ViT-B-32) or `local-dir:/folder`;
-    `pretrained`: the tag or file of its weights. `dtype` and `repeatable`: as in ImageRecipe."""
+    """One unit vector per image and text. `model`: an open_clip architecture (ViT-B-32) or
+    `local-dir:/folder`; `pretrained`: the tag or file of its weights. Of a backend in HUB_ENCODERS: a hub id
+    or folder, and the revision on the hub. `dtype` and `repeatable`: as in ImageRecipe."""
 
     kind: ClassVar[str] = "embeddings"
 
@@ -150,7 +153,10 @@ class EmbeddingRecipe:
     repeatable: bool = False
 
     def __post_init__(self) -> None:
-        require(bool(self.model.strip()), "model", "name an architecture or local-dir:/folder")
+        cure = "give a hub id or a local folder"
+        if self.backend not in HUB_ENCODERS:
+            cure = "name an architecture or local-dir:/folder"
+        require(bool(self.model.strip()), "model", cure)
         check_dtype(self.dtype)
 
 
@@ -199,6 +205,13 @@ def from_json(stored: Mapping[str, Any]) -> Recipe:
         return _KINDS[str(kind)](**fields)
     except TypeError as error:
         raise RecipeRefused(f"recipe: {error}") from error
+
+
+def revision_field(recipe: Recipe) -> str:
+    """The field that names a revision on the hub; "" if the backend takes none."""
+    if not isinstance(recipe, EmbeddingRecipe):
+        return "revision"
+    return "pretrained" if recipe.backend in HUB_ENCODERS else ""
 
 
 def digest(recipe: Recipe, *, image_set: str, name: str = "") -> str:

@@ -22,7 +22,7 @@ from generation.backends.base import (
     is_device_error,
     is_remote,
 )
-from generation.recipes.recipes import EmbeddingRecipe, Recipe
+from generation.recipes.recipes import Recipe, revision_field
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model, covariant=True)
@@ -126,6 +126,7 @@ def _close_at_exit() -> None:
 
 def _with_commit(recipe: Recipe, model: Model) -> Recipe:
     """The recipe with the loaded revision, as its later workers see it (model_versions.py)."""
-    if not isinstance(recipe, EmbeddingRecipe) and not recipe.revision:
-        return replace(recipe, revision=model.about.revision)
+    name = revision_field(recipe)
+    if name and not getattr(recipe, name):
+        return replace(recipe, **{name: model.about.revision})
     return recipe
