@@ -1,7 +1,7 @@
 """CLIP, SigLIP and BLIP's retrieval model, of transformers: image and text embeddings, by hub id or folder.
 
 `model` is a hub id (openai/clip-vit-base-patch32, google/siglip-base-patch16-224,
-Salesforce/blip-itm-base-coco) or a local folder; `pretrained` is a branch, tag or commit on the hub, or empty.
+Salesforce/blip-itm-base-coco) or a local folder; `pretrained` is a branch, tag or commit on the hub, or "".
 The class follows from the model's configuration. SigLIP 2 works where its images have one size.
 """
 
@@ -90,8 +90,8 @@ class TransformersEncoder(ChunkedEncoder):
         shapes = {self.prepare(new_image("RGB", size)).shape for size in ((20, 60), (60, 20))}
         if len(shapes) > 1:
             raise BackendError(
-                f"The model '{about.model}' takes images of several shapes ({sorted(shapes)}). Choose one that "
-                "crops or resizes each image to one shape, by its preprocessor_config.json."
+                f"The model '{about.model}' takes images of several shapes ({sorted(shapes)}). Choose one "
+                "that crops or resizes each image to one shape, by its preprocessor_config.json."
             )
 
     def prepare(self, image: Image) -> Pixels:

@@ -112,7 +112,7 @@ def test_a_name_of_open_clip_is_refused_with_the_cure():
 
 def test_a_model_of_another_type_is_refused_with_those_that_work(tiny_models, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    with pytest.raises(BackendError, match="type 'bert'.*clip, siglip, blip"):
+    with pytest.raises(BackendError, match=r"type 'bert'.*clip, siglip, blip"):
         load(tmp_path)
 
 
