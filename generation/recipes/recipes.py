@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from generation.recipes import loras
@@ -18,6 +18,8 @@ from generation.recipes.prompts import PromptSet
 
 FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
+IMPORTED = "imported"
+"""The backend of a run whose results were made elsewhere. Its recipe holds what is known."""
 HUB_ENCODERS = ("transformers",)
 """The backends of embeddings whose models come from the hub; `pretrained` is a revision of theirs."""
 VERSION = 1
@@ -207,11 +209,13 @@ def from_json(stored: Mapping[str, Any]) -> Recipe:
         raise RecipeRefused(f"recipe: {error}") from error
 
 
-def revision_field(recipe: Recipe) -> str:
-    """The field that names a revision on the hub; "" if the backend takes none."""
+def at_revision(recipe: Recipe, revision: str) -> Recipe:
+    """The recipe with a revision on the hub, unless it names one or its backend takes none."""
     if not isinstance(recipe, EmbeddingRecipe):
-        return "revision"
-    return "pretrained" if recipe.backend in HUB_ENCODERS else ""
+        return recipe if recipe.revision else replace(recipe, revision=revision)
+    if recipe.pretrained or recipe.backend not in HUB_ENCODERS:
+        return recipe
+    return replace(recipe, pretrained=revision)
 
 
 def digest(recipe: Recipe, *, image_set: str, name: str = "") -> str:
