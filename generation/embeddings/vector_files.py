@@ -97,25 +97,29 @@ def _arrays(path: Path) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
     errors = _Errors(path)
     found: dict[str, npt.NDArray[Any]] = {}
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file:
+            stored = np.load(file, allow_pickle=False)
             if not isinstance(stored, np.lib.npyio.NpzFile):
                 raise FileUnusable(path, [f"{_NO_NPZ}. It holds one array without a name."])
             for name in [name for name in known if name in stored.files]:
                 try:
-                    found[name] = stored[name]
+                    array = stored[name]
                 except ValueError:  # numpy refuses objects with it, and damaged headers
-                    errors.add(
-                        f"{name}: it holds Python objects, or is damaged. Save it as an array of "
-                        + ("texts: numpy.array(..., dtype=str)." if name in _STRINGS else "float32.")
-                    )
+                    array = None
                 except MemoryError:
                     errors.add(f"{name}: it does not fit into memory. Save it as float32, or in parts.")
+                    continue
+                if isinstance(array, np.ndarray):
+                    found[name] = array
+                else:
+                    cure = "texts: numpy.array(..., dtype=str)" if name in _STRINGS else "float32"
+                    errors.add(f"{name}: it holds Python objects, or is damaged. Save it as {cure}.")
             ignored = tuple(sorted(set(stored.files) - set(known)))
     except FileUnusable:
         raise
     except OSError as error:
         raise FileUnusable(path, [f"The file cannot be read: {error.strerror or error}."]) from error
-    except (*_BROKEN, ValueError, AttributeError, TypeError) as error:
+    except (*_BROKEN, ValueError) as error:
         raise FileUnusable(path, [f"{_NO_NPZ} ({' '.join(str(error).split())[:200]})."]) from error
     errors.raise_if_any()
     return found, ignored
