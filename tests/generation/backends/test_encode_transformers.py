@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -80,6 +81,15 @@ def test_what_was_loaded_is_identified(folder):
     assert model.about.model == str(folder)
     assert model.about.revision.startswith("files-")
     assert {"torch", "transformers"} <= set(model.about.libraries)
+
+
+def test_images_are_prepared_by_several_threads_as_by_one(folder):
+    model, images = load(folder), pictures(12)
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(model.prepare, images))
+    for image, prepared in zip(images, together, strict=True):
+        assert prepared.shape == (32, 32, 3)
+        assert (prepared == model.prepare(image)).all()
 
 
 def test_half_precision_gives_nearly_the_same_vectors(folder):

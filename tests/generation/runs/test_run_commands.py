@@ -11,6 +11,7 @@ from django.core.management import call_command
 
 from annotation.core.leases import JobState
 from annotation.models import ImageSet, TaskKind
+from generation.embeddings.queries import encoder_id, runs_of_set
 from generation.jobs.services import work
 from generation.management.commands import _execution
 from generation.models import BatchSize, Caption, Embedding, Provenance, Run, RunState, TextEmbedding
@@ -78,6 +79,17 @@ class TestReading:
         assert str(file) in refused("embed", "drawn", "--backend", "fake", "--texts", str(file))
         assert Run.objects.count() == 1
 
+    def test_the_encoder_of_a_run_is_named_as_test_files_name_it(self, drawn):
+        """The weights of the default model are no revision of another backend's."""
+        hub = ("embed", "drawn", "--later", "--backend", "transformers", "--model", "google/siglip-x")
+        command("embed", "drawn", "--later")
+        command(*hub)
+        command(*hub, "--pretrained", "v2")
+        command("embed", "drawn", "--later", "--backend", "fake")
+        assert [encoder_id(run) for run in runs_of_set(drawn)] == [
+            *("fake", "google/siglip-x v2", "google/siglip-x", "ViT-B-32 openai"),
+        ]
+
     def test_of_the_images_that_a_study_shows(self, drawn):
         factories.task(factories.study("showing"), kind=TaskKind.DEPICTION, image_set=drawn)
         command("embed", "showing", "--backend", "fake")
@@ -98,6 +110,8 @@ class TestReading:
             (("caption", "drawn", "--backend", "fake", "--count", "0"), "recipe: count: choose 1 to 1000"),
             (("caption", "drawn", "--backend", "fake", "--option", "k"), "--option 'k': write KEY=VALUE"),
             (("embed", "drawn", "--backend", "fake", "--dtype", "x"), "recipe: dtype"),
+            (("embed", "drawn", "--backend", "transformers"), "recipe: model: give a hub id"),
+            (("embed", "drawn", "--backend", "transformers", "--model", "ViT-B-32"), "a name of open_clip"),
         ],
     )
     def test_what_is_wrong_is_named_with_the_cure(self, drawn, arguments, why):
