@@ -28,6 +28,9 @@ SENTENCES: dict[str, str] = {
     "candidates restored": gettext_noop("Restored %(candidates)s candidates of run %(run)s."),
     "candidates struck out": gettext_noop("Struck out %(candidates)s candidates of run %(run)s."),
     "consent text published": gettext_noop("Published version %(version)s of the consent text."),
+    "embeddings imported": gettext_noop(
+        "Imported embeddings of %(images)s images and %(texts)s texts into run %(run)s."
+    ),
     "export": gettext_noop("Exported answers as %(format)s."),
     "export_download": gettext_noop("Downloaded a finished export as %(format)s."),
     "finished images imported": gettext_noop("Uploaded images to the set %(set)s."),

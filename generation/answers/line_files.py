@@ -15,21 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-MOST_SHOWN = 20
+from generation.core.file_errors import FileUnusable
+
 LONGEST = 64 * 2**20
 """Bytes of a line, which must fit into memory."""
 _GZIP = b"\x1f\x8b"
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
-
-
-class FileUnusable(ValueError):
-    """A file that cannot be imported; nothing was stored. `errors`: the first of them, one for each line."""
-
-    def __init__(self, file: Path, errors: list[str], number: int | None = None) -> None:
-        number = len(errors) if number is None else number
-        count = "1 error" if number == 1 else f"{number:,} errors"
-        more = [f"... and {number - len(errors):,} more."] if number > len(errors) else []
-        super().__init__("\n".join([f"{file.name}: {count}; nothing was stored.", *errors, *more]))
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from generation.answers.line_files import FileUnusable, Record, records
+from generation.answers.line_files import Record, records
+from generation.core.file_errors import FileUnusable
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "prompt": ("prompt",),

@@ -171,6 +171,15 @@ def load_transformers(
     return weights, processor, loaded_revision
 
 
+def model_type(model: str, revision: str) -> str:
+    """The type of a hub id or local folder in its config.json, such as clip. Raises BackendError."""
+    transformers = torch_support.import_library("transformers")
+    with loading(model, revision):
+        folder = folder_of(model)
+        source = {"local_files_only": True} if folder else {"revision": revision or None}
+        return str(transformers.AutoConfig.from_pretrained(folder or model, **source).model_type)
+
+
 def load_open_clip(
     model: str, pretrained: str, *, dtype: str, device: torch.device
 ) -> tuple[Any, Any, Any, str]:

@@ -68,6 +68,10 @@ BACKENDS = (
         "folder."
     ),
     gettext_noop(
+        "CLIP, SigLIP and BLIP's retrieval model, of transformers: image and text embeddings, by hub id or "
+        "folder."
+    ),
+    gettext_noop(
         "diffusers: Stable Diffusion 1.x, 2.x, XL and 3, Flux and other pipelines, by hub id or local folder."
     ),
     gettext_noop(

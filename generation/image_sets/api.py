@@ -75,8 +75,8 @@ class ImageSerializer(serializers.Serializer[Any]):
     group_id = serializers.IntegerField()
     index = serializers.IntegerField(help_text="Number within its set and group, from 1.")
     prompt = serializers.CharField(allow_blank=True)
-    width = serializers.IntegerField(help_text="pixels")
-    height = serializers.IntegerField(help_text="pixels")
+    width = serializers.IntegerField(help_text="pixels; 0: unknown, and there is no file")
+    height = serializers.IntegerField(help_text="pixels; 0: unknown, and there is no file")
     sha256 = serializers.CharField(allow_blank=True)
     file = serializers.SerializerMethodField(
         help_text="Path of the file; null if this installation does not have it."

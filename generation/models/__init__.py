@@ -1,8 +1,9 @@
 """Runs and jobs, and what they made: images, captions, embeddings, answers (DESIGN §3, §6)."""
 
 from generation.models.products import LONGEST_TEXT, Answer, Caption, Embedding, Provenance, TextEmbedding
-from generation.models.runs import ASKINGS, IMPORTED, BatchSize, Job, Run, RunKind, RunState
+from generation.models.runs import ASKINGS, BatchSize, Job, Run, RunKind, RunState
 from generation.models.workers import Worker
+from generation.recipes.recipes import IMPORTED
 
 __all__ = [
     "ASKINGS",

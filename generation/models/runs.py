@@ -25,8 +25,6 @@ class RunKind(models.TextChoices):
 
 ASKINGS = (RunKind.COMPLETIONS, RunKind.DESCRIPTIONS, RunKind.CLASSIFICATIONS)
 """The kinds of runs that ask models. They have a name, and their jobs have answers."""
-IMPORTED = "imported"
-"""The backend of a run whose answers were made elsewhere."""
 
 
 class RunState(models.TextChoices):

@@ -17,8 +17,8 @@ from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units.planned import quoted_list
 from generation import backends
 from generation.backends.base import BackendError
-from generation.models import LONGEST_TEXT, Run
-from generation.plans.askings import Asking, Askings, shortened
+from generation.models import Run
+from generation.plans.askings import Asking, Askings
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan, PlannedPrompt
 from generation.plans.queries.estimates import Estimate, cost_of_precision, estimate
@@ -34,6 +34,7 @@ from generation.plans.queries.image_sets import (
 )
 from generation.plans.queries.jobs import missing_jobs
 from generation.plans.queries.runs import check_run_name, check_same_recipe
+from generation.plans.texts import askings_of_texts
 from generation.recipes import prompts
 from generation.recipes.limits import Limits
 from generation.recipes.prompts import Prompt, PromptSet
@@ -53,7 +54,7 @@ _SAMPLED = 1000
 @dataclass(frozen=True)
 class Preview:
     """What a plan would make. `run` None: a new run. `pictures`: prompt set -> planned images. `prompts`:
-    those of the first group, as examples."""
+    those of the first group, as examples. `added_texts`: how many of `added` are texts to embed."""
 
     plan: Plan
     run: Run | None
@@ -63,6 +64,21 @@ class Preview:
     pictures: Mapping[str, int]
     prompts: list[str]
     estimate: Estimate
+    added_texts: int = 0
+
+    @property
+    def texts(self) -> int:
+        """How many of `total` are texts to embed."""
+        return 0 if self.plan.name else len(self.plan.askings)
+
+    @property
+    def images(self) -> int:
+        """The others: images to make or to read, or askings."""
+        return self.total - self.texts
+
+    @property
+    def added_images(self) -> int:
+        return self.added - self.added_texts
 
     @property
     def existing(self) -> int:
@@ -180,20 +196,10 @@ def plan_captions_or_embeddings(
         recipe=recipe,
         image_set=image_set.name,
         images=with_file,
-        askings=_texts_to_embed(texts),
+        askings=askings_of_texts(texts),
         study=study,
         notes=tuple(notes),
     )
-
-
-def _texts_to_embed(texts: Sequence[str]) -> tuple[Asking, ...]:
-    for text in texts:
-        if not text.strip() or len(text) > LONGEST_TEXT or "\0" in text:
-            raise PlanRefused(
-                _("“%(text)s…” cannot be embedded. Write 1 to %(most)s characters.")
-                % {"text": text[:40], "most": LONGEST_TEXT}
-            )
-    return tuple(Asking(key=shortened(text), prompt=text) for text in dict.fromkeys(texts))
 
 
 def plan_askings(
@@ -228,10 +234,11 @@ def plan_askings(
 def preview(plan: Plan) -> Preview:
     """What a plan would make. Writes nothing."""
     run = Run.objects.filter(recipe_hash=plan.recipe_hash).first()
-    if plan.name and run is None:
-        added = plan.total
-    else:
-        added = sum(len(missing_jobs(part)) for part in plan.split(min_jobs=_JOBS_PER_QUERY))
+    added, added_texts = plan.total, 0
+    if run is not None or not plan.name:
+        missing = (missing_jobs(part) for part in plan.split(min_jobs=_JOBS_PER_QUERY))
+        counted = [(len(each), len(each.askings)) for each in missing]
+        added, added_texts = (sum(numbers) for numbers in zip(*counted, strict=True)) if counted else (0, 0)
     first = plan.prompts[0].group_id if plan.prompts else None
     planned = Counter(each.prompt.prompt_set for each in plan.prompts)
     return Preview(
@@ -249,6 +256,7 @@ def preview(plan: Plan) -> Preview:
             *(_asked(each) for each in itertools.islice(plan.askings, _EXAMPLES)),
         ],
         estimate=estimate(plan.recipe, jobs=added, limits=plan.limits, examples=_sample(plan)),
+        added_texts=0 if plan.name else added_texts,
     )
 
 

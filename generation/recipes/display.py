@@ -5,14 +5,16 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from generation.recipes.recipes import with_absent
+from generation.recipes.recipes import IMPORTED, with_absent
 
 
 def recipe_rows(recipe: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """(name, value) of each field; None shows as the model's own value."""
     hidden = {"kind", "version"}
     rows = []
-    for name, value in with_absent(recipe).items():
+    # Of results that were made elsewhere nothing is supposed.
+    known = recipe if recipe.get("backend") == IMPORTED else with_absent(recipe)
+    for name, value in known.items():
         if name in hidden:
             continue
         if value is None:

@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from generation.recipes import loras
@@ -18,6 +18,10 @@ from generation.recipes.prompts import PromptSet
 
 FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
+IMPORTED = "imported"
+"""The backend of a run whose results were made elsewhere. Its recipe holds what is known."""
+HUB_ENCODERS = ("transformers",)
+"""The backends of embeddings whose models come from the hub; `pretrained` is a revision of theirs."""
 VERSION = 1
 _WHEN_ABSENT: Mapping[str, Any] = {
     "repeatable": True,
@@ -138,8 +142,9 @@ class CaptionRecipe:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingRecipe:
-    """One unit vector per image. `model`: an open_clip architecture (ViT-B-32) or `local-dir:/folder`;
-    `pretrained`: the tag or file of its weights. `dtype` and `repeatable`: as in ImageRecipe."""
+    """One unit vector per image and text. `model`: an open_clip architecture (ViT-B-32) or
+    `local-dir:/folder`; `pretrained`: the tag or file of its weights. Of a backend in HUB_ENCODERS: a hub id
+    or folder, and the revision on the hub. `dtype` and `repeatable`: as in ImageRecipe."""
 
     kind: ClassVar[str] = "embeddings"
 
@@ -150,7 +155,10 @@ class EmbeddingRecipe:
     repeatable: bool = False
 
     def __post_init__(self) -> None:
-        require(bool(self.model.strip()), "model", "name an architecture or local-dir:/folder")
+        cure = "give a hub id or a local folder"
+        if self.backend not in HUB_ENCODERS:
+            cure = "name an architecture or local-dir:/folder"
+        require(bool(self.model.strip()), "model", cure)
         check_dtype(self.dtype)
 
 
@@ -199,6 +207,15 @@ def from_json(stored: Mapping[str, Any]) -> Recipe:
         return _KINDS[str(kind)](**fields)
     except TypeError as error:
         raise RecipeRefused(f"recipe: {error}") from error
+
+
+def at_revision(recipe: Recipe, revision: str) -> Recipe:
+    """The recipe with a revision on the hub, unless it names one or its backend takes none."""
+    if not isinstance(recipe, EmbeddingRecipe):
+        return recipe if recipe.revision else replace(recipe, revision=revision)
+    if recipe.pretrained or recipe.backend not in HUB_ENCODERS:
+        return recipe
+    return replace(recipe, pretrained=revision)
 
 
 def digest(recipe: Recipe, *, image_set: str, name: str = "") -> str:

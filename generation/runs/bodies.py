@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.api.resource import Body
+from generation.models import LONGEST_TEXT
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.recipes.askings import MOST_TIMES, MOST_TOKENS
 from generation.recipes.checks import DTYPES
@@ -101,11 +102,21 @@ class CaptionsRunBody(RunBody):
 
 
 class EmbeddingsRunBody(RunBody):
-    """Embeddings of the images of a set."""
+    """Embeddings of the images of a set, and of texts."""
 
     kind = serializers.ChoiceField(["embeddings"])
     image_set = serializers.SlugField(max_length=80)
-    pretrained = _text(200, "Tag of the weights, or a file on the workers.")
+    texts = serializers.ListField(
+        child=serializers.RegexField(r"^[^\r\n]+\Z", max_length=LONGEST_TEXT),
+        required=False,
+        max_length=100_000,
+        help_text="Embedded beside the images; each of one line.",
+    )
+    pretrained = _text(
+        200,
+        "open_clip: tag of the weights, or a file on the workers. transformers: a branch, tag or commit on "
+        "the hub.",
+    )
 
 
 _PROMPTS_HELP = (
@@ -223,7 +234,7 @@ def as_form_data(body: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[s
         merged["prompts"] = "\n".join(
             json.dumps(each if isinstance(each, Mapping) else {"prompt": each}) for each in merged["prompts"]
         )
-    for name in ("groups", "lora", "stop", "labels"):
+    for name in ("groups", "lora", "stop", "labels", "texts"):
         if isinstance(merged.get(name), list):
             merged[name] = "\n".join(merged[name])
     if isinstance(merged.get("options"), Mapping):

@@ -42,5 +42,11 @@ IMPORTED_RUN = _(
 )
 
 
+IMPORTED_EMBEDDINGS = _(
+    "The embeddings of run %(run)s were made elsewhere, so there is no model to ask here. Import more with "
+    "manage.py import_embeddings, into another run."
+)
+
+
 class RunRefused(ValueError):
     """A transition that is not possible. The message says why and what to do."""

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.core.leases import JobState
 from annotation.models import Image
 from generation.jobs.services import workers
-from generation.models import Job, Run, RunState
+from generation.models import Embedding, Job, Run, RunState, TextEmbedding
 
 _WINDOW = timedelta(minutes=2)
 """The rate is measured over this window: the current speed, not that of last night."""
@@ -64,6 +64,15 @@ class RunRow:
     failed: int
 
 
+@dataclass(frozen=True)
+class Embedded:
+    """Numbers of images and texts that a run has embedded, and its first texts."""
+
+    images: int
+    texts: int
+    examples: list[str]
+
+
 def all_runs() -> QuerySet[Run]:
     """Every run, newest first."""
     return Run.objects.select_related("image_set", "created_by")
@@ -86,6 +95,16 @@ def latest_images(run: Run) -> list[Image]:
     finished = Job.objects.filter(run=run, state=JobState.DONE, image__isnull=False).order_by("-finished_at")
     jobs = finished.select_related("image__group")[:LATEST_SHOWN]
     return [job.image for job in jobs if job.image is not None]
+
+
+def embedded(run: Run) -> Embedded:
+    """What a run of embeddings has embedded. Three queries."""
+    texts = TextEmbedding.objects.filter(run=run)
+    return Embedded(
+        images=Embedding.objects.filter(run=run).count(),
+        texts=texts.count(),
+        examples=list(texts.order_by("pk").values_list("text", flat=True)[:LATEST_SHOWN]),
+    )
 
 
 def failed_jobs(run: Run) -> list[Job]:

@@ -135,13 +135,14 @@ class PlannedSerializer(serializers.Serializer[Any]):
     image_set = serializers.CharField(source="plan.image_set", allow_blank=True)
     total = serializers.IntegerField(help_text="Jobs of the plan.")
     added = serializers.IntegerField(help_text="How many of these no run has yet.")
+    texts = serializers.IntegerField(help_text="How many jobs of the plan are texts to embed.")
     groups = serializers.IntegerField()
     pictures = serializers.DictField(
         child=serializers.IntegerField(), help_text="Prompt set: number of images."
     )
     prompts = serializers.ListField(
         child=serializers.CharField(),
-        help_text="The prompts of the first group, or the first prompts, as examples.",
+        help_text="The prompts of the first group, or the first prompts or texts, as examples.",
     )
     notes = serializers.ListField(child=serializers.CharField(), source="plan.notes")
     estimate = EstimateSerializer()

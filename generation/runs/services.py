@@ -23,7 +23,7 @@ from annotation.studies.services import studies
 from generation import backends
 from generation.backends.base import BackendError
 from generation.jobs.services import claims
-from generation.models import IMPORTED, Job, Run, RunState
+from generation.models import IMPORTED, Job, Run, RunKind, RunState
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
 from generation.plans.queries.image_sets import check_set
@@ -194,7 +194,7 @@ ACTIONS: dict[str, Callable[..., bool | int]] = {
 
 def available_actions(state: str, *, done: int, failed: int, imported: bool = False) -> list[str]:
     """The names in `ACTIONS` that are possible for a run in this state with so many done and failed jobs.
-    `imported`: its answers were made elsewhere."""
+    `imported`: its results were made elsewhere."""
     if imported:
         return []
     return [
@@ -206,7 +206,9 @@ def available_actions(state: str, *, done: int, failed: int, imported: bool = Fa
 
 def _refuse_imported(run: Run) -> None:
     if run.backend == IMPORTED:
-        raise RunRefused(errors.IMPORTED_RUN % {"run": run.pk})
+        embeddings = run.kind == RunKind.EMBEDDINGS
+        message = errors.IMPORTED_EMBEDDINGS if embeddings else errors.IMPORTED_RUN
+        raise RunRefused(message % {"run": run.pk})
 
 
 def _get_or_create(plan: Plan, by: User | None) -> tuple[Run, bool]:

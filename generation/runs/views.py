@@ -19,7 +19,7 @@ from generation.answers import queries as answers
 from generation.core.access import image_makers_only
 from generation.core.durations import duration
 from generation.jobs import tasks
-from generation.models import ASKINGS, IMPORTED, Run, RunState
+from generation.models import ASKINGS, IMPORTED, Run, RunKind, RunState
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.recipes import recipes
 from generation.recipes.checks import RecipeRefused
@@ -93,6 +93,9 @@ def _settings(run: Run) -> dict[str, Any]:
     except RecipeRefused:  # of another version of the program
         return {}
     image_set = {"image_set": run.image_set.name} if run.image_set else {}
+    if run.kind == RunKind.EMBEDDINGS:
+        texts = "\n".join(each["prompt"] for each in queries.prompts(run))
+        return {**_initial_from_recipe(recipe), **image_set, "texts": texts}
     if run.kind not in ASKINGS:
         groups = "\n".join(queries.group_names(run))
         return {**_initial_from_recipe(recipe), **image_set, "groups": groups}
@@ -157,6 +160,7 @@ def _run_page(request: LoggedIn, found: Run, limits_form: LimitsForm) -> HttpRes
             "version": _page_version(progress),
             "failed_jobs": queries.failed_jobs(found) if progress.failed else [],
             "latest": queries.latest_images(found) if found.kind == "images" else [],
+            "embedded": queries.embedded(found) if found.kind == RunKind.EMBEDDINGS else None,
             "actions": [(name, LABELS[name]) for name in actions if name in LABELS],
             "may_retry": "retry" in actions,
             "may_cancel": "cancel" in actions,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from generation.answers.line_files import FileUnusable, Record, records
+from generation.answers.line_files import Record, records
+from generation.core.file_errors import FileUnusable
 from metrics.associations.askings import LETTERS, Descriptor
 from metrics.associations.descriptors import (
     LONGEST,

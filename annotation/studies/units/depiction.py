@@ -60,6 +60,8 @@ def plan_pages(
     )
     random.Random(task.seed).shuffle(rows)  # noqa: S311 - an order to be repeated
 
+    _check_sizes(images, chosen, key=f"{key}.image_set")
+
     def units() -> Iterator[PlannedUnit]:
         for name, index, group, image in rows:
             image_group, drawn = chosen[group]
@@ -76,6 +78,22 @@ def plan_pages(
                 )
 
     return Plan(units=units, notes=tuple(notes), image_set=images)
+
+
+def _check_sizes(images: ImageSet, groups: Iterable[int], *, key: str) -> None:
+    """Raise StudyRefused if images are known by their embeddings alone: nobody could see them, and boxes need
+    a size."""
+    unknown = Image.objects.filter(image_set=images, group__in=groups, width=0).count()
+    if unknown:
+        raise StudyRefused(
+            _(
+                "'%(set)s' has %(number)s images without a file and of unknown size, which cannot be shown. "
+                "Import their files, or choose another image set."
+            ),
+            key=key,
+            set=images.name,
+            number=unknown,
+        )
 
 
 def page_options(texts: Sequence[str], *, stereotypical: Sequence[str]) -> tuple[PlannedOption, ...]:

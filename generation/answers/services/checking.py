@@ -10,8 +10,8 @@ import numpy.typing as npt
 from django.utils.translation import gettext as _
 
 from annotation.imports.services.catalogue import Progress
-from generation.answers.line_files import MOST_SHOWN, FileUnusable
 from generation.answers.lines import Line, read_lines
+from generation.core.file_errors import MOST_SHOWN, FileUnusable
 from generation.recipes.askings import DescriptionRecipe
 
 Numbers = npt.NDArray[np.int32]

@@ -11,12 +11,14 @@ from typing import Any, NoReturn
 from django.contrib.auth.models import User
 
 from annotation.imports.services.catalogue import Progress
-from annotation.models import Image, ImageSet
-from generation.answers.line_files import FileUnusable, digest
+from annotation.models import ImageSet
+from generation.answers.line_files import digest
 from generation.answers.lines import Line, read_lines
 from generation.answers.services.checking import Numbers, check
 from generation.answers.services.imported_runs import ImportedAnswers, ImportedRun, Row
+from generation.core.file_errors import FileUnusable
 from generation.models import IMPORTED, Answer, Job
+from generation.plans.queries.image_sets import names_of_images
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 from generation.recipes.recipes import as_json
 
@@ -55,7 +57,7 @@ def import_answers(
     )
     if (existing := wanted.existing()) is not None:
         return ImportedAnswers(existing, 0, existing.jobs.count())
-    images = _names_of_images(image_set) if image_set is not None else None
+    images = names_of_images(image_set) if image_set is not None else None
     numbers = check(path, kind, images, progress)
     run, added = wanted.store(
         lambda: _rows(kind, path, numbers, images), number=len(numbers), progress=progress
@@ -72,21 +74,6 @@ def known_recipe(
     recipe = RECIPES[kind](backend=IMPORTED, model=model, design=design, **known)
     unknown = {field.name for field in fields(recipe)} - _ALWAYS - set(known)
     return {name: value for name, value in as_json(recipe).items() if name not in unknown}
-
-
-def _names_of_images(image_set: ImageSet) -> dict[str, int]:
-    """What a file may call an image -> its id; names of two images are left out."""
-    found: dict[str, int] = {}
-    twice: set[str] = set()
-    columns = ("pk", "reference", "file", "sha256", "group__name", "index")
-    for pk, reference, file, sha256, group, index in Image.objects.filter(image_set=image_set).values_list(
-        *columns
-    ):
-        called = {reference, Path(reference).name, file, Path(file).name, sha256, f"{group} {index}"}
-        for name in called - {""}:
-            if found.setdefault(name, pk) != pk:
-                twice.add(name)
-    return {name: pk for name, pk in found.items() if name not in twice}
 
 
 def _rows(kind: str, path: Path, numbers: Numbers, images: Mapping[str, int] | None) -> Iterator[Row]:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -22,7 +22,7 @@ from generation.backends.base import (
     is_device_error,
     is_remote,
 )
-from generation.recipes.recipes import EmbeddingRecipe, Recipe
+from generation.recipes.recipes import Recipe, at_revision
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model, covariant=True)
@@ -126,6 +126,4 @@ def _close_at_exit() -> None:
 
 def _with_commit(recipe: Recipe, model: Model) -> Recipe:
     """The recipe with the loaded revision, as its later workers see it (model_versions.py)."""
-    if not isinstance(recipe, EmbeddingRecipe) and not recipe.revision:
-        return replace(recipe, revision=model.about.revision)
-    return recipe
+    return at_revision(recipe, model.about.revision)

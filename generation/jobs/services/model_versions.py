@@ -6,7 +6,6 @@ set would mix two models.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -16,7 +15,7 @@ from annotation.core.code_version import code_version
 from generation.backends.base import About, BackendError
 from generation.backends.pipeline_options import LORA
 from generation.models import Run, RunKind
-from generation.recipes.recipes import EmbeddingRecipe, Recipe
+from generation.recipes.recipes import Recipe, at_revision
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _WITHOUT_REVISIONS = "hf-hub:"  # open_clip loads the newest; record() notices if it has changed
@@ -28,13 +27,11 @@ def pin_revision(run: Run, recipe: Recipe) -> Recipe:
 
     All workers then load the same weights, whatever the newest commit on the hub is.
     """
-    if isinstance(recipe, EmbeddingRecipe) or recipe.revision:
-        return recipe
     first = _first_version(run)
     if first is None or recipe.model.startswith(_WITHOUT_REVISIONS):
         return recipe
     commit = str(first["revision"])
-    return replace(recipe, revision=commit) if _COMMIT.fullmatch(commit) else recipe
+    return at_revision(recipe, commit) if _COMMIT.fullmatch(commit) else recipe
 
 
 def record(run: Run, about: About) -> None:

@@ -3,7 +3,7 @@
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -87,14 +87,19 @@ def carry_out(
 
 
 def carry_out_on_images(
-    command: BaseCommand, recipe: CaptionRecipe | EmbeddingRecipe, options: Mapping[str, Any]
+    command: BaseCommand,
+    recipe: CaptionRecipe | EmbeddingRecipe,
+    options: Mapping[str, Any],
+    *,
+    texts: Sequence[str] = (),
 ) -> None:
-    """The same for a recipe that reads the images of `options["target"]`, an image set or a study."""
+    """The same for a recipe that reads the images of `options["target"]`, an image set or a study, and
+    `texts`."""
     target = find_study_or_image_set(options["target"])
     study = target if isinstance(target, Study) else None
     try:
         image_set = image_sets.image_set_of(study) if study is not None else cast("ImageSet", target)
-        plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=image_set, study=study)
+        plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=image_set, study=study, texts=texts)
     except PlanRefused as error:
         raise CommandError(str(error)) from error
     carry_out(command, plan, options)

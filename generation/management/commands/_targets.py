@@ -162,8 +162,13 @@ def plan_summary(preview: plans.Preview) -> Iterable[str]:
     existing = f"; {preview.existing:,} are already planned or made" if preview.existing else ""
     if plan.name and preview.prompts:
         yield f"Prompts     e.g. '{preview.prompts[0][:200]}'"
-    noun_made = "askings" if plan.name else "images"
-    yield f"To make     {preview.added:,} of {preview.total:,} {noun_made}{existing}"
+    if preview.texts:
+        yield f"Texts       e.g. '{preview.prompts[0][:200]}'"
+        images = f"{preview.added_images:,} of {preview.images:,} images"
+        yield f"To make     {images} and {preview.added_texts:,} of {preview.texts:,} texts{existing}"
+    else:
+        noun_made = "askings" if plan.name else "images"
+        yield f"To make     {preview.added:,} of {preview.total:,} {noun_made}{existing}"
     if preview.added:
         takes = preview.estimate
         yield f"Estimate    {duration(takes.seconds)}, {filesizeformat(takes.bytes)} ({takes.basis})"

@@ -3,6 +3,7 @@ images per prompt) and one purpose (detection, shown to people; pull or descript
 §9, §11)."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
@@ -66,6 +67,25 @@ def images_with_files(image_set: ImageSet) -> tuple[int, ...]:
             )
         )
     return found
+
+
+def image_names(reference: str, file: str, sha256: str, group: str, index: int) -> set[str]:
+    """What a file may call an image with these columns."""
+    called = {reference, Path(reference).name, file, Path(file).name, sha256, f"{group} {index}"}
+    return called - {""}
+
+
+def names_of_images(image_set: ImageSet) -> dict[str, int]:
+    """What a file may call an image -> its id; names of two images are left out."""
+    found: dict[str, int] = {}
+    twice: set[str] = set()
+    columns = ("pk", "reference", "file", "sha256", "group__name", "index")
+    rows = Image.objects.filter(image_set=image_set).values_list(*columns)
+    for pk, *columns_of_image in rows.iterator():
+        for name in image_names(*columns_of_image):
+            if found.setdefault(name, pk) != pk:
+                twice.add(name)
+    return {name: pk for name, pk in found.items() if name not in twice}
 
 
 def recipe_of_image_set(image_set: str) -> ImageRecipe | None:

@@ -11,11 +11,14 @@ from django.utils.translation import gettext_lazy as _
 from annotation import policies
 from annotation.models import Study
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries.identity_groups import groups_by_name, groups_of
+from generation.plans.texts import read_texts
 from generation.recipes.recipes import (
     FAKE,
+    HUB_ENCODERS,
     OFFLOADS,
     QUANTISATIONS,
     CaptionRecipe,
@@ -143,7 +146,9 @@ class ImageSetRunForm(RunForm):
     def build_plan(self, recipe: Recipe) -> Plan:
         assert isinstance(recipe, CaptionRecipe | EmbeddingRecipe)
         return plans.plan_captions_or_embeddings(
-            recipe=recipe, image_set=self._sets[self.cleaned_data["image_set"]]
+            recipe=recipe,
+            image_set=self._sets[self.cleaned_data["image_set"]],
+            texts=self.cleaned_data.get("texts", ()),
         )
 
 
@@ -163,10 +168,33 @@ class CaptionsForm(ImageSetRunForm, OptionsForm):
 
 class EmbeddingsForm(ImageSetRunForm):
     RECIPE = EmbeddingRecipe
-    title = _("Embed images")
-    MAIN_FIELDS = ("image_set",)
+    title = _("Embed images and texts")
+    MAIN_FIELDS = ("image_set", "texts")
+    DEFAULTS: Mapping[str, Any] = {"texts": ""}
 
-    model = text_field(_("Model"), 200, _("An open_clip architecture, or local-dir:/folder on the workers."))
-    pretrained = text_field(_("Weights"), 200, _("A tag, or a file on the workers."))
+    texts = lines_field(_("Texts"), 2_000_000, _("One per line. Empty: images only."))
+    model = text_field(
+        _("Model"),
+        200,
+        _("An open_clip architecture or local-dir:/folder; for transformers a hub id or folder."),
+    )
+    pretrained = text_field(
+        _("Weights"),
+        200,
+        _("A tag, or a file on the workers; for transformers a branch, tag or commit on the hub, or empty."),
+    )
     dtype = dtype_field()
     repeatable = repeatable_field()
+
+    def clean_texts(self) -> tuple[str, ...]:
+        try:
+            return read_texts(self.cleaned_data["texts"].split("\n"))
+        except PlanRefused as refused:
+            raise forms.ValidationError(str(refused)) from refused
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        # What the form starts with are weights of open_clip, which are no revision of another model.
+        if data.get("backend") in HUB_ENCODERS and data.get("pretrained") == EmbeddingRecipe.pretrained:
+            data["pretrained"] = ""
+        return data

@@ -79,7 +79,7 @@ def check_existing(table: ImageTable, checked: CheckedImage, image: Image | None
     if not image.file:
         # Boxes may have been drawn in its pixels.
         size = f"{checked.image.width} × {checked.image.height}"
-        if size != f"{image.width} × {image.height}":
+        if image.width and size != f"{image.width} × {image.height}":
             raise FileRefused(
                 table.name,
                 f"'{checked.row.file}' has {size} pixels, but the set has it as "

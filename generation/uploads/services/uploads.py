@@ -215,7 +215,9 @@ def _write(
             )
         )
     Image.objects.bulk_create(made, batch_size=_CHUNK)
-    Image.objects.bulk_update(filled, ["prompt", "sha256", "file"], batch_size=_CHUNK)
+    # The size is unknown until now where only embeddings of the image were imported.
+    facts = ["prompt", "width", "height", "sha256", "file"]
+    Image.objects.bulk_update(filled, facts, batch_size=_CHUNK)
     Provenance.objects.bulk_create(provenances, batch_size=_CHUNK)
     if provenances:
         counts = {"created": len(made), "filled": len(filled)}

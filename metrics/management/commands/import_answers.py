@@ -11,8 +11,8 @@ from annotation.imports.services.catalogue import Progress
 from annotation.management.commands import _importing
 from annotation.management.commands._lookups import command_errors
 from annotation.models import ImageSet
-from generation.answers.line_files import FileUnusable
 from generation.answers.services.importing import import_answers
+from generation.core.file_errors import FileUnusable
 from generation.management.commands._targets import find_study_or_image_set
 from generation.plans.errors import PlanRefused
 from generation.recipes.checks import RecipeRefused

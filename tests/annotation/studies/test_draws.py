@@ -293,3 +293,11 @@ def test_two_groups_of_one_name_in_an_image_set_are_refused(world):
     picture.save()
     with pytest.raises(StudyRefused, match="'pictures' shows two groups named 'French'"):
         depiction()
+
+
+def test_images_that_are_known_by_their_embeddings_alone_cannot_be_shown(world):
+    """Nobody would see them, and boxes need a size."""
+    Image.objects.filter(group__name="French", index=1).update(width=0, height=0, file="", reference="a.png")
+    with pytest.raises(StudyRefused, match=r"'pictures' has 1 images without a file and of unknown size"):
+        depiction()
+    shown(depiction(replace={'"seen"': '"seen", groups = ["Mexican"]'}))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from generation.backends.torch_support import import_library
-from tests.generation.backends import tiny
+from tests.generation.backends import tiny, tiny_encoders
 
 LIBRARIES = ("torch", "diffusers", "transformers", "open_clip", "peft")
 
@@ -35,6 +35,9 @@ MAKERS = {
     "flux": tiny.flux,
     "flux_schnell": lambda folder: tiny.flux(folder, guided=False),
     "open_clip": tiny.open_clip_folder,
+    "clip": tiny_encoders.clip,
+    "siglip": tiny_encoders.siglip,
+    "blip_retrieval": tiny_encoders.blip_retrieval,
 }
 
 

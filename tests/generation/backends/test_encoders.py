@@ -1,4 +1,4 @@
-"""What every encoder promises: the fake's colours and words, and a tiny CLIP of open_clip."""
+"""What every encoder promises: the fake's colours and words, and tiny models of the real classes."""
 
 import json
 
@@ -30,11 +30,14 @@ def encoded(model, images):
     return model.encode_images([model.prepare(image) for image in images])
 
 
-@pytest.fixture(params=["fake", "open_clip"], scope="module")
+@pytest.fixture(params=["fake", "open_clip", "clip", "siglip", "blip_retrieval"], scope="module")
 def recipe(request):
     if request.param == "fake":
         return EmbeddingRecipe(backend="fake", model="fake")
-    return EmbeddingRecipe(model=f"local-dir:{request.getfixturevalue('tiny_models').open_clip}")
+    folder = getattr(request.getfixturevalue("tiny_models"), request.param)
+    if request.param == "open_clip":
+        return EmbeddingRecipe(model=f"local-dir:{folder}")
+    return EmbeddingRecipe(backend="transformers", model=str(folder), pretrained="")
 
 
 @pytest.fixture(scope="module")

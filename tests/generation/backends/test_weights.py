@@ -129,6 +129,8 @@ RECIPES = {
     "captions": "CaptionRecipe(backend='blip', model='someone/captions')",
     "captions of a commit": f"CaptionRecipe(backend='blip', model='someone/captions', revision='{COMMIT}')",
     "embeddings": "EmbeddingRecipe(model='hf-hub:someone/embeddings', pretrained='')",
+    "clip": "EmbeddingRecipe(backend='transformers', model='someone/clip', pretrained='')",
+    "no clip": "EmbeddingRecipe(backend='transformers', model='someone/clip', pretrained='v2')",
     "no pictures": "ImageRecipe(model='someone/some-model', revision='v2')",
     "no captions": "CaptionRecipe(backend='blip', model='someone/captions', revision='v2')",
 }
@@ -153,11 +155,14 @@ def test_a_hub_id_is_loaded_from_the_cache_as_of_its_commit_or_refused_with_the_
     fetched(tiny_models.stable_diffusion, tmp_path, "pictures")
     fetched(tiny_captions.blip(tmp_path / "blip"), tmp_path, "captions")
     fetched(tiny_models.open_clip, tmp_path, "embeddings")
+    fetched(tiny_models.clip, tmp_path, "clip")
     recipes = ", ".join(f"{name!r}: {recipe}" for name, recipe in RECIPES.items())
     told = json.loads(in_a_process(LOADED % recipes, HF_HOME=str(tmp_path), HF_HUB_OFFLINE="1"))
     assert told["pictures"] == ["someone/pictures", COMMIT]
     assert told["captions"] == told["captions of a commit"] == ["someone/captions", COMMIT]
     assert told["embeddings"] == ["hf-hub:someone/embeddings", COMMIT]
+    assert told["clip"] == ["someone/clip", COMMIT]
+    assert "'someone/clip', revision 'v2'" in told["no clip"]
     assert "'someone/some-model', revision 'v2'" in told["no pictures"]
     assert "hf download someone/some-model --local-dir FOLDER" in told["no pictures"]
     assert "'someone/captions', revision 'v2'" in told["no captions"]

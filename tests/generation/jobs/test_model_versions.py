@@ -160,6 +160,27 @@ def test_a_hub_id_without_a_revision_stays_at_the_commit_that_was_loaded_first(m
     assert model_versions.pin_revision(run, at_open_clip) == at_open_clip
 
 
+@pytest.mark.parametrize(("backend", "pinned"), [("transformers", COMMIT), ("open_clip", "")])
+def test_an_encoder_stays_at_its_commit_if_its_weights_have_a_revision(model, backend, pinned):
+    """`pretrained` is a revision of transformers' models only; for open_clip it names weights."""
+    recipe = EmbeddingRecipe(backend=backend, model="someone/some-clip", pretrained="")
+    run = run_of_pictures(0, recipe=RECIPE)
+    Run.objects.filter(pk=run.pk).update(kind=recipe.kind, backend=backend, recipe=as_json(recipe))
+    run.refresh_from_db()
+    model_versions.record(run, About("someone/some-clip", COMMIT, "cpu", {}))
+    assert model_versions.pin_revision(run, recipe).pretrained == pinned
+    named = replace(recipe, pretrained="v2")
+    assert model_versions.pin_revision(run, named) == named
+
+
+def test_an_encoder_that_is_loaded_is_the_one_of_its_commit(monkeypatch):
+    recipe = EmbeddingRecipe(backend="transformers", model="someone/some-clip", pretrained="")
+    asked = loads(monkeypatch, moody(revision=COMMIT))
+    loaded = loaded_model.load(recipe)
+    assert loaded_model.load(replace(recipe, pretrained=COMMIT)) is loaded
+    assert len(asked) == 1
+
+
 def test_a_model_that_is_loaded_is_the_one_of_its_commit(monkeypatch):
     recipe = replace(RECIPE, model="someone/some-model")
     asked = loads(monkeypatch, moody(revision=COMMIT))

@@ -179,6 +179,19 @@ def test_captions_and_embeddings_are_planned_of_a_set_that_is_there(program):
     assert program.post("runs?dry_run=true", embeddings).json()["added"] == 6
 
 
+def test_texts_are_planned_beside_images(program):
+    pictures.made(pictures.pictures("Mexican"))
+    body = {"kind": "embeddings", "backend": "fake", "image_set": "drawn", "texts": ["a hat", "b", "a hat"]}
+    said = program.post("runs?dry_run=true", body).json()
+    assert (said["added"], said["total"], said["texts"], said["prompts"]) == (8, 8, 2, ["a hat", "b"])
+    assert program.post("runs?dry_run=true", {**body, "texts": []}).json()["texts"] == 0
+    for wrong in (["two\nlines"], ["x" * 501], [""], "a hat"):
+        is_problem(program.post("runs", {**body, "texts": wrong}), 400)
+    hub = {**body, "backend": "transformers", "model": "openai/clip-vit-base-patch32"}
+    number = program.post("runs", hub).json()["run"]
+    assert program.get(f"runs/{number}").json()["recipe"]["pretrained"] == ""
+
+
 def test_an_image_comes_with_its_whole_provenance_and_its_captions(program):
     run = pictures.made(pictures.pictures("Mexican"))
     pictures.made(pictures.read(run, CaptionRecipe(backend="fake", count=2)))

@@ -12,6 +12,7 @@ from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image, ImageSet
 from generation.jobs import tasks
 from generation.models import Job, Run, RunState, Worker
+from generation.plans import services as plans
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
 from tests import factories
@@ -174,6 +175,55 @@ def test_captions_and_embeddings_are_planned_over_a_set_that_has_files(page):
     assert "model" in refused.context["form"].errors
     factories.image(image_set=factories.image_set("elsewhere"))
     assert "no file" in preview(page, "captions", image_set="elsewhere", count="7").text
+
+
+def test_texts_are_embedded_beside_images_and_never_called_images(page):
+    world.made(world.pictures())
+    fields = {"image_set": "drawn", "model": "fake", "pretrained": ""}
+    shown = preview(page, "embeddings", **fields, texts="a hat\r\n\r\na <sari>\r\na hat")
+    assert "Start: images: 6, texts: 2" in shown.text
+    assert "<dt>Texts to embed</dt><dd>2</dd>" in shown.text
+    assert "<li>a &lt;sari&gt;</li>" in shown.text
+    assert (shown.context["preview"].images, shown.context["preview"].texts) == (6, 2)
+    start(page, "embeddings", **fields, texts="a hat\r\na <sari>")
+    run = Run.objects.get(kind="embeddings")
+    world.made(run)
+    more = preview(page, "embeddings", **fields, texts="a hat\nmore")
+    assert "Start: images: 0, texts: 1" in more.text
+    assert '<dd>0 <span class="of">of 6</span></dd>' in more.text
+    text = page.get(reverse("run", args=[run.pk])).text
+    assert "<dt>Images</dt><dd>6</dd>" in text
+    assert "<dt>Texts</dt><dd>2</dd>" in text
+    assert "<li>a &lt;sari&gt;</li>" in text
+    form = page.get(reverse("new_run", args=["embeddings"]), {"like": run.pk}).context["form"]
+    assert form["texts"].value() == "a hat\na <sari>"
+    refused = preview(page, "embeddings", **fields, texts="fine\n" + "x" * 501)
+    assert "Line 2" in refused.context["form"].errors["texts"][0]
+
+
+def test_a_text_that_failed_is_shown_as_a_text(page):
+    images = world.made(world.pictures())
+    run = runs.ensure(
+        plan=plans.plan_captions_or_embeddings(
+            recipe=EmbeddingRecipe(backend="fake", model="fake"), image_set=images.image_set, texts=["a hat"]
+        ),
+        by=None,
+    ).run
+    run.jobs.exclude(key="").update(state="failed", error="too hot")
+    text = page.get(reverse("run", args=[run.pk])).text
+    assert '<th scope="row">a hat</th>' in text
+    assert "seed" not in text[text.index("Failed jobs") : text.index("Recipe")]
+
+
+def test_the_first_weights_of_the_form_are_no_revision_of_a_hubs_model(page):
+    world.made(world.pictures())
+    fields = {"image_set": "drawn", "backend": "transformers", "model": "openai/clip-vit-base-patch32"}
+    shown = preview(page, "embeddings", **fields)
+    assert shown.context["preview"].plan.recipe.pretrained == ""
+    shown = preview(page, "embeddings", **fields, pretrained="v2")
+    assert shown.context["preview"].plan.recipe.pretrained == "v2"
+    refused = preview(page, "embeddings", **{**fields, "model": "ViT-B-32"})
+    assert "name of open_clip" in refused.context["form"].errors["model"][0]
 
 
 def test_how_the_model_is_loaded_is_previewed_and_planned_again_alike(page):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
+
 import pytest
 from django.core.management import call_command
 
 from annotation.core.leases import JobState
 from annotation.models import ImageSet, TaskKind
+from generation.embeddings.queries import encoder_id, runs_of_set
 from generation.jobs.services import work
 from generation.management.commands import _execution
-from generation.models import BatchSize, Caption, Embedding, Provenance, Run, RunState
+from generation.models import BatchSize, Caption, Embedding, Provenance, Run, RunState, TextEmbedding
 from generation.runs import services as runs
 from tests import factories
 from tests.generation.plans import world
@@ -40,6 +45,51 @@ class TestReading:
         assert Embedding.objects.count() == 6
         assert Run.objects.first().recipe["pretrained"] == ""
 
+    def test_texts_of_a_file_beside_images(self, drawn, tmp_path):
+        file = tmp_path / "texts.txt"
+        file.write_text("\ufeffa hat\r\n\n  a sari \na hat\n", encoding="utf-8")
+        embed = ("embed", "drawn", "--backend", "fake")
+        told = command(*embed, "--texts", str(file))
+        assert "Texts       e.g. 'a hat'" in told
+        assert "To make     6 of 6 images and 2 of 2 texts" in told
+        assert sorted(TextEmbedding.objects.values_list("text", flat=True)) == ["a hat", "a sari"]
+        file.write_text("a hat\na turban\n")
+        told = command(*embed, "--texts", str(file))
+        assert "To make     0 of 6 images and 1 of 2 texts; 7 are already planned or made" in told
+        assert (Embedding.objects.count(), TextEmbedding.objects.count()) == (6, 3)
+
+    def test_texts_are_read_from_the_terminal(self, drawn, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("one\ntwo\n"))
+        told = command("embed", "drawn", "--backend", "fake", "--texts", "-", "--preview")
+        assert "2 of 2 texts" in told
+        assert not Embedding.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("content", "why"),
+        [
+            (b"a\n\n" + b"x" * 501 + b"\n", "Line 3: .*Write 1 to 500 characters"),
+            (b"\n \n", "it holds no text"),
+            (b"\xff\xfe", "UTF-8"),
+        ],
+    )
+    def test_texts_that_cannot_be_embedded_are_named(self, drawn, tmp_path, content, why):
+        file = tmp_path / "texts.txt"
+        file.write_bytes(content)
+        assert re.search(why, refused("embed", "drawn", "--backend", "fake", "--texts", str(file)))
+        assert str(file) in refused("embed", "drawn", "--backend", "fake", "--texts", str(file))
+        assert Run.objects.count() == 1
+
+    def test_the_encoder_of_a_run_is_named_as_test_files_name_it(self, drawn):
+        """The weights of the default model are no revision of another backend's."""
+        hub = ("embed", "drawn", "--later", "--backend", "transformers", "--model", "google/siglip-x")
+        command("embed", "drawn", "--later")
+        command(*hub)
+        command(*hub, "--pretrained", "v2")
+        command("embed", "drawn", "--later", "--backend", "fake")
+        assert [encoder_id(run) for run in runs_of_set(drawn)] == [
+            *("fake", "google/siglip-x v2", "google/siglip-x", "ViT-B-32 openai"),
+        ]
+
     def test_of_the_images_that_a_study_shows(self, drawn):
         factories.task(factories.study("showing"), kind=TaskKind.DEPICTION, image_set=drawn)
         command("embed", "showing", "--backend", "fake")
@@ -60,6 +110,8 @@ class TestReading:
             (("caption", "drawn", "--backend", "fake", "--count", "0"), "recipe: count: choose 1 to 1000"),
             (("caption", "drawn", "--backend", "fake", "--option", "k"), "--option 'k': write KEY=VALUE"),
             (("embed", "drawn", "--backend", "fake", "--dtype", "x"), "recipe: dtype"),
+            (("embed", "drawn", "--backend", "transformers"), "recipe: model: give a hub id"),
+            (("embed", "drawn", "--backend", "transformers", "--model", "ViT-B-32"), "a name of open_clip"),
         ],
     )
     def test_what_is_wrong_is_named_with_the_cure(self, drawn, arguments, why):

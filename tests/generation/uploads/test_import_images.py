@@ -105,6 +105,29 @@ def test_another_picture_under_a_known_name_is_refused_and_leaves_no_file():
     assert len(list(Path(default_storage.location).rglob("*.png"))) == 2
 
 
+def test_an_image_of_unknown_size_gets_its_file_and_its_size():
+    """Only embeddings of it were imported."""
+    image_set = factories.image_set("brought")
+    image = factories.image(image_set=image_set, width=0, height=0, reference="a/1.png")
+    done = bring(zipped(FILES))
+    assert (done.created, done.filled) == (1, 1)
+    image.refresh_from_db()
+    assert (image.width, image.height, stored(image)) == (8, 6, TEAL)
+
+
+def test_groups_of_any_axis_are_as_people_name_themselves():
+    """The photographed people of a face database, for example, who say their race themselves."""
+    rows = ({"file": "a/1.png", "group": "Latina/o"}, {"file": "2.png", "group": "Black"})
+    source = {**FILES, "images.csv": table(*rows)}
+    with pytest.raises(FileRefused, match="on the axis 'race_colour' is named 'Latina/o'"):
+        bring(zipped(source), axis="race_colour")
+    bring(zipped(source), axis="race_colour", new_groups=True)
+    groups = Image.objects.order_by("pk").values_list("group__name", "group__axis", "group__demonym")
+    assert list(groups) == [("Latina/o", "race_colour", "Latina/o"), ("Black", "race_colour", "Black")]
+    again = bring(zipped(source), axis="race_colour")
+    assert (again.created, again.unchanged) == (0, 2)
+
+
 def test_a_known_image_without_a_file_gets_it_if_its_size_is_the_same():
     image = factories.image(image_set=factories.image_set("brought"), width=8, height=6, reference="a/1.png")
     done = bring(zipped(FILES))
