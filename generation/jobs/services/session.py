@@ -72,6 +72,7 @@ class Session:
             if claim is None:
                 return
             self._heartbeat.add(claim)
+            with_retries(lambda: self._handler.claimed(claim.jobs))  # noqa: B023 - called at once
             self._waiting.append(self._pipeline.submit(claim))
 
     def _finish(self, batch: Batch) -> None:

@@ -91,6 +91,7 @@ class StreamSession:
             if claim is None:
                 break
             self._heartbeat.add(claim)
+            with_retries(lambda: self._handler.claimed(claim.jobs))  # noqa: B023 - called at once
             self._open[claim.key] = len(claim.jobs)
             self._waiting.extend((claim, job) for job in claim.jobs)
         while self._waiting and len(self._asked) < self._places:
