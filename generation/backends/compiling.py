@@ -13,8 +13,8 @@ _TRIAL = ImageRequest("a photo of a person", 0)
 
 
 def compile_and_try(part: Any, trial: TextToImage, request: ImageRequest = _TRIAL) -> int:
-    """Compile `part`, the one that runs at each step of `trial`, and make one batch for `request`: torch compiles at the
-    first call. Returns the size of the batch that fits into memory.
+    """Compile `part`, the one that runs at each step of `trial`, and make one batch for `request`: torch
+    compiles at the first call. Returns the size of the batch that fits into memory.
 
     Raises BackendError if there is no such part (None) or if it cannot be compiled here, OutOfMemory if not
     even one image fits.

@@ -208,8 +208,8 @@ def _image_to_image(diffusers: Any, pipeline: Any, recipe: ImageRecipe) -> Any:
         return diffusers.AutoPipelineForImage2Image.from_pipe(pipeline)
     except ValueError as error:
         raise BackendError(
-            f"diffusers has no pipeline with which '{recipe.model}', a {type(pipeline).__name__}, makes images "
-            f"from images ({error}). Choose another model, such as Stable Diffusion."
+            f"diffusers has no pipeline with which '{recipe.model}', a {type(pipeline).__name__}, makes "
+            f"images from images ({error}). Choose another model, such as Stable Diffusion."
         ) from error
 
 

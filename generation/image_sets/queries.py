@@ -1,8 +1,9 @@
 """Image sets, their galleries, and an image's history. Nothing here identifies annotators."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
@@ -20,7 +21,9 @@ from annotation.models import (
     Task,
     TaskKind,
 )
-from generation.models import Caption, Embedding, Job, Provenance, Run
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunKind
+from generation.recipes.prompts import PromptSet
+from generation.recipes.series import series_number, series_place
 
 IMAGES_PER_PAGE = 60
 
@@ -123,12 +126,27 @@ class StudyJudgements:
 
 
 @dataclass(frozen=True)
+class MadeFrom:
+    """`initial`: the initial image, with its set and group; None if it is no longer there. `initial_set`:
+    its name. `series`: (strength, image id) of the images made from it with the same prompt and sample, by
+    strength."""
+
+    initial_set: str
+    initial_index: int
+    initial: Image | None
+    strength: float
+    sample: int
+    series: tuple[tuple[float, int], ...]
+
+
+@dataclass(frozen=True)
 class ImageHistory:
-    """`provenance` is None if nothing is known; `job` is the job that made the image, if any. `captions`: by
-    run, best first."""
+    """`provenance` is None if nothing is known; `job` is the job that made the image, if any. `made_from`:
+    its initial image, if it has one. `captions`: by run, best first."""
 
     provenance: Provenance | None
     job: Job | None
+    made_from: MadeFrom | None
     captions: list[tuple[Run, list[Caption]]]
     embeddings: list[Embedding]
     judgements: list[StudyJudgements]
@@ -140,21 +158,77 @@ def image_history(image: Image, *, user: User) -> ImageHistory:
     """The history of `image`, with the judgements of the studies that `user` leads."""
     made_with = Provenance.objects.select_related("run__image_set", "run__created_by", "attribute")
     provenance = made_with.filter(image=image).first()
-    job = None
-    if provenance is not None and provenance.run_id is not None:
+    job = origin = None
+    if provenance is not None and provenance.run is not None:
         job = Job.objects.filter(run=provenance.run_id, image=image).first()
+        origin = made_from(job, provenance.run.recipe) if job is not None else None
     captions = Caption.objects.filter(image=image).select_related("run").order_by("run_id", "rank")
     embeddings = Embedding.objects.filter(image=image).defer("vector").select_related("run")
     beside = Image.objects.filter(image_set=image.image_set_id, group=image.group_id)
     return ImageHistory(
         provenance=provenance,
         job=job,
+        made_from=origin,
         captions=[(run, list(of_run)) for run, of_run in groupby(captions, key=lambda each: each.run)],
         embeddings=list(embeddings.order_by("run_id")),
         judgements=_judgements(image, user),
         previous=beside.filter(index__lt=image.index).order_by("-index").first(),
         next=beside.filter(index__gt=image.index).order_by("index").first(),
     )
+
+
+def initial_images(image_set: ImageSet) -> dict[int, tuple[int, float, int]]:
+    """Image id -> (id of its initial image, strength, sample from 1), for the images of a set that were made
+    from others. Those whose initial image is no longer there are left out. One query for a set without such
+    images, else three."""
+    recipe = _recipe(image_set)
+    if recipe is None:
+        return {}
+    jobs = Job.objects.filter(
+        run__image_set=image_set, prompt_set=PromptSet.FROM_IMAGES, image__isnull=False
+    ).order_by("image")
+    initials = Image.objects.filter(image_set__name=recipe["initial"]).order_by()
+    ids = {(group, index): pk for group, index, pk in initials.values_list("group", "index", "pk")}
+    found = {}
+    for image, group, number in jobs.values_list("image", "group", "number"):
+        place = series_place(recipe, number)
+        if (initial := ids.get((group, place.initial_index))) is not None:
+            found[image] = (initial, place.strength, place.sample)
+    return found
+
+
+def made_from(job: Job, recipe: Mapping[str, Any]) -> MadeFrom | None:
+    """What the image of a job was made from; None if it was not made from another. `recipe`: of its run, as
+    it is stored. Two queries."""
+    if job.prompt_set != PromptSet.FROM_IMAGES:
+        return None
+    place = series_place(recipe, job.number)
+    numbers = [series_number(recipe, replace(place, strength=each)) for each in recipe["strengths"]]
+    beside = Job.objects.filter(
+        run=job.run_id, group=job.group_id, prompt=job.prompt, number__in=numbers, image__isnull=False
+    ).order_by("number")
+    initial = Image.objects.filter(
+        image_set__name=recipe["initial"], group=job.group_id, index=place.initial_index
+    )
+    return MadeFrom(
+        initial_set=recipe["initial"],
+        initial_index=place.initial_index,
+        initial=initial.select_related("image_set", "group").first(),
+        strength=place.strength,
+        sample=place.sample,
+        series=tuple(
+            (series_place(recipe, number).strength, made)
+            for number, made in beside.values_list("number", "image")
+            if made is not None
+        ),
+    )
+
+
+def _recipe(image_set: ImageSet) -> dict[str, Any] | None:
+    """The stored recipe of the set's images from images: a set has one such recipe (plans/queries)."""
+    runs = Run.objects.filter(image_set=image_set, kind=RunKind.IMAGES).order_by("pk")
+    recipes: list[dict[str, Any]] = list(runs.values_list("recipe", flat=True))
+    return next((each for each in recipes if each.get("initial")), None)
 
 
 def _judgements(image: Image, user: User) -> list[StudyJudgements]:

@@ -10,11 +10,11 @@ from django.utils.translation import ngettext
 
 from annotation.models import IdentityGroup, Image, ImageSet
 from annotation.studies.units.planned import quoted_list
-from generation.plans.checks import check_backend, check_lengths
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan, PlannedPrompt
 from generation.plans.queries.estimates import cost_of_precision
 from generation.plans.queries.image_sets import check_name, check_set, default_name, images_with_files
+from generation.plans.queries.recipe_checks import check_backend, check_lengths
 from generation.recipes import prompts as wording
 from generation.recipes.prompts import Prompt
 from generation.recipes.recipes import ImageRecipe
@@ -42,7 +42,7 @@ def plan_images_from(
     groups: Sequence[IdentityGroup] = (),
     image_set: str = "",
 ) -> Plan:
-    """Plan images from those images of `initial_set` that have a file here, of `groups`, or of all its groups.
+    """Plan images from those images of `initial_set` that have a file here, of `groups` or of all groups.
 
     For each initial image, prompt, sample and strength one image, in the group of its initial image. A prompt
     may contain {group}. `image_set` "": a name from the model and the initial set. Raises PlanRefused with
@@ -51,7 +51,9 @@ def plan_images_from(
     check_backend(recipe)
     check_lengths(recipe)
     if recipe.initial != initial_set.name:
-        raise PlanRefused(f"The recipe begins with images of '{recipe.initial}', not of '{initial_set.name}'.")
+        raise PlanRefused(
+            f"The recipe begins with images of '{recipe.initial}', not of '{initial_set.name}'."
+        )
     name = image_set or default_name(recipe)
     check_name(name)
     if name == recipe.initial:

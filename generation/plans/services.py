@@ -17,7 +17,6 @@ from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units.planned import quoted_list
 from generation.models import LONGEST_TEXT, Run
 from generation.plans.askings import Asking, Askings, shortened
-from generation.plans.checks import check_backend, check_lengths
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan, PlannedPrompt
 from generation.plans.queries.estimates import Estimate, cost_of_precision, estimate
@@ -32,6 +31,7 @@ from generation.plans.queries.image_sets import (
     study_without_images,
 )
 from generation.plans.queries.jobs import missing_jobs
+from generation.plans.queries.recipe_checks import check_backend, check_lengths
 from generation.plans.queries.runs import check_run_name, check_same_recipe
 from generation.recipes import prompts
 from generation.recipes.limits import Limits

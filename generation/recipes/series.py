@@ -7,7 +7,8 @@ counts them, so that the initial image, the sample and the strength follow from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,24 @@ def numbers_from(recipe: ImageRecipe, initial_index: int) -> Iterator[int]:
     """The numbers of all images that a prompt makes from one initial image."""
     each = recipe.images_per_prompt * len(recipe.strengths)
     yield from range((initial_index - 1) * each + 1, initial_index * each + 1)
+
+
+def parse_series(text: str) -> tuple[float, ...]:
+    """Strengths as people write them, '0.2, 0.4, 0.6'. Raises ValueError, which names the word."""
+    strengths = []
+    for word in re.findall(r"[^\s,;]+", text):
+        try:
+            strengths.append(float(word))
+        except ValueError:
+            raise ValueError(
+                f"'{word}' is not a number. Write strengths above 0 and at most 1, such as 0.2, 0.4, 0.6."
+            ) from None
+    return tuple(strengths)
+
+
+def series_text(strengths: Iterable[float]) -> str:
+    """Inverse of `parse_series`."""
+    return ", ".join(repr(float(each)) for each in strengths)
 
 
 def _fields(recipe: ImageRecipe | Mapping[str, Any]) -> tuple[tuple[float, ...], int]:

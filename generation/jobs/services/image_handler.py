@@ -62,7 +62,8 @@ class ImageHandler(JobHandler):
         if not self._recipe.initial:
             return ImageRequest(job.prompt, job.seed)
         name, _ = self._file_of_initial(job)
-        initial = open_picture(name, lambda picture: fitted(picture, self._recipe))
+        size = {"width": self._recipe.width, "height": self._recipe.height}
+        initial = open_picture(name, lambda picture: fitted(picture, **size))
         place = series_place(self._recipe, job.number)
         return ImageRequest(job.prompt, job.seed, initial, place.strength)
 

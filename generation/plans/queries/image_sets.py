@@ -122,8 +122,8 @@ def check_set(name: str, recipe: ImageRecipe) -> None:
         if any((one in held) != (one in recipe.prompt_sets) for one in _SETS_OF_THEIR_OWN):
             raise PlanRefused(
                 f"The image set '{name}' holds images for {', '.join(held)}. Choose another name with --set: "
-                "images for detection are shown to people, those for pull, of descriptors and from images are "
-                "not."
+                "images for detection are shown to people, those for pull, of descriptors and from images "
+                "are not."
             )
     if not runs.exists() and Image.objects.filter(image_set__name=name).exists():
         raise PlanRefused(

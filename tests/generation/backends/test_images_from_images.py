@@ -151,7 +151,7 @@ def test_a_worker_says_when_diffusers_has_no_such_pipeline(tiny_models, monkeypa
         raise ValueError("AutoPipeline can't find a pipeline linked to it")
 
     monkeypatch.setattr(diffusers.AutoPipelineForImage2Image, "from_pipe", refused)
-    with pytest.raises(BackendError, match="no pipeline with which .* makes images from images"):
+    with pytest.raises(BackendError, match=r"no pipeline with which .* makes images from images"):
         backends.load(recipe(model=str(tiny_models.stable_diffusion)), device="cpu")
 
 
@@ -164,7 +164,7 @@ def test_a_server_is_not_asked_for_it():
 def test_an_initial_image_is_stretched_to_the_recipes_size():
     wide = Image.new("L", (200, 50))
     wide.paste(255, (100, 0, 200, 50))
-    small = fitted(wide, recipe(width=64, height=32))
+    small = fitted(wide, width=64, height=32)
     assert (small.size, small.mode) == ((64, 32), "RGB")
     assert small.getpixel((16, 16)) == (0, 0, 0)
     assert small.getpixel((48, 16)) == (255, 255, 255)
