@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -88,6 +88,27 @@ class ImageSerializer(serializers.Serializer[Any]):
         return reverse("api:image_file", args=[image.pk]) if image.file else None
 
 
+class MadeFromSerializer(serializers.Serializer[Any]):
+    """The image that another was made from."""
+
+    image_set = serializers.CharField(source="initial_set", help_text="The set of the initial image.")
+    index = serializers.IntegerField(source="initial_index", help_text="Its number in its set and group.")
+    image = serializers.IntegerField(
+        source="initial.pk", default=None, allow_null=True, help_text="null: it is no longer there."
+    )
+    strength = serializers.FloatField(help_text="Above 0 and at most 1: how far the model went from it.")
+    sample = serializers.IntegerField(help_text="From 1.")
+
+
+class OneImageSerializer(ImageSerializer):
+    made_from = serializers.SerializerMethodField(help_text="null: not made from another image.")
+
+    @extend_schema_field(MadeFromSerializer(allow_null=True))
+    def get_made_from(self, image: Image) -> dict[str, Any] | None:
+        origin = sets.origin_of(image)
+        return None if origin is None else dict(MadeFromSerializer(origin).data)
+
+
 class CaptionSerializer(serializers.Serializer[Any]):
     run = serializers.IntegerField(source="run_id")
     rank = serializers.IntegerField(help_text="From 1, the captioner's best.")
@@ -159,9 +180,9 @@ class Images(Resource):
 class OneImage(Resource):
     """An image and its provenance."""
 
-    @operation(operation_id="images_read", responses=ImageSerializer)
+    @operation(operation_id="images_read", responses=OneImageSerializer)
     def get(self, request: Request, number: int) -> Response:
-        return Response(ImageSerializer(get_visible_image(request, number)).data)
+        return Response(OneImageSerializer(get_visible_image(request, number)).data)
 
 
 class Captions(Resource):

@@ -197,6 +197,13 @@ def initial_images(image_set: ImageSet) -> dict[int, tuple[int, float, int]]:
     return found
 
 
+def origin_of(image: Image) -> MadeFrom | None:
+    """What an image was made from; None if it was not made from another. One query, or three."""
+    jobs = Job.objects.filter(image=image, prompt_set=PromptSet.FROM_IMAGES, group__isnull=False)
+    job = jobs.select_related("run").first()
+    return made_from(job, job.run.recipe) if job is not None else None
+
+
 def made_from(job: Job, recipe: Mapping[str, Any]) -> MadeFrom | None:
     """What the image of a job was made from; None if it was not made from another. `recipe`: of its run, as
     it is stored. Two queries."""
