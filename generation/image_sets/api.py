@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -68,6 +68,18 @@ class ProvenanceSerializer(serializers.Serializer[Any]):
     note = serializers.CharField(allow_blank=True)
 
 
+class MadeFromSerializer(serializers.Serializer[Any]):
+    """The image that another was made from."""
+
+    image_set = serializers.CharField(source="initial_set", help_text="The set of the initial image.")
+    index = serializers.IntegerField(source="initial_index", help_text="Its number in its set and group.")
+    image = serializers.IntegerField(
+        source="initial.pk", default=None, allow_null=True, help_text="null: it is no longer there."
+    )
+    strength = serializers.FloatField(help_text="Above 0 and at most 1: how far the model went from it.")
+    sample = serializers.IntegerField(help_text="From 1.")
+
+
 class ImageSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     image_set = serializers.CharField(source="image_set.name")
@@ -83,30 +95,10 @@ class ImageSerializer(serializers.Serializer[Any]):
     )
     reference = serializers.CharField(allow_blank=True, help_text="Where the file is stored elsewhere.")
     provenance = ProvenanceSerializer(read_only=True, allow_null=True, help_text="null: unknown.")
+    made_from = MadeFromSerializer(allow_null=True, help_text="null: not made from another image.")
 
     def get_file(self, image: Image) -> str | None:
         return reverse("api:image_file", args=[image.pk]) if image.file else None
-
-
-class MadeFromSerializer(serializers.Serializer[Any]):
-    """The image that another was made from."""
-
-    image_set = serializers.CharField(source="initial_set", help_text="The set of the initial image.")
-    index = serializers.IntegerField(source="initial_index", help_text="Its number in its set and group.")
-    image = serializers.IntegerField(
-        source="initial.pk", default=None, allow_null=True, help_text="null: it is no longer there."
-    )
-    strength = serializers.FloatField(help_text="Above 0 and at most 1: how far the model went from it.")
-    sample = serializers.IntegerField(help_text="From 1.")
-
-
-class OneImageSerializer(ImageSerializer):
-    made_from = serializers.SerializerMethodField(help_text="null: not made from another image.")
-
-    @extend_schema_field(MadeFromSerializer(allow_null=True))
-    def get_made_from(self, image: Image) -> dict[str, Any] | None:
-        origin = sets.origin_of(image)
-        return None if origin is None else dict(MadeFromSerializer(origin).data)
 
 
 class CaptionSerializer(serializers.Serializer[Any]):
@@ -174,15 +166,16 @@ class Images(Resource):
     def get(self, request: Request, name: str) -> Response:
         images = get_visible_image_set(request, name).images
         rows = images.select_related("image_set", "group", "provenance__attribute")
-        return filtered_page(self, rows, kind=ImagesQuery, row=ImageSerializer)
+        return filtered_page(self, rows, kind=ImagesQuery, row=ImageSerializer, prepare=sets.with_made_from)
 
 
 class OneImage(Resource):
     """An image and its provenance."""
 
-    @operation(operation_id="images_read", responses=OneImageSerializer)
+    @operation(operation_id="images_read", responses=ImageSerializer)
     def get(self, request: Request, number: int) -> Response:
-        return Response(OneImageSerializer(get_visible_image(request, number)).data)
+        (image,) = sets.with_made_from([get_visible_image(request, number)])
+        return Response(ImageSerializer(image).data)
 
 
 class Captions(Resource):

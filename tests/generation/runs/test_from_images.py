@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Image
@@ -179,6 +181,19 @@ class TestApi:
         told = program.get(f"images/{job.image_id}").json()["made_from"]
         assert told == {"image_set": "faces", "index": 1, "image": initial.pk, "strength": 0.5, "sample": 1}
         assert program.get(f"images/{initial.pk}").json()["made_from"] is None
+        rows = program.get("image-sets/other/images").json()["results"]
+        assert [row["made_from"] for row in rows if row["id"] == job.image_id] == [told]
+        assert {row["made_from"]["strength"] for row in rows} == {0.25, 0.5, 1.0}
+
+    def test_a_list_of_images_needs_no_query_for_each(self, program, face_set):
+        faces.made(faces.plan(face_set, into="other"))
+        counts = []
+        program.get("image-sets/other")  # notes when the token was used
+        for limit in (2, 9):
+            with CaptureQueriesContext(connection) as queries:
+                program.get(f"image-sets/other/images?limit={limit}")
+            counts.append(len(queries))
+        assert counts[0] == counts[1]
 
     @pytest.mark.parametrize(
         ("changed", "field"),
