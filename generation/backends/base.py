@@ -70,10 +70,13 @@ class About:
 
 @dataclass(frozen=True)
 class ImageRequest:
-    """One image to generate."""
+    """One image to generate. `initial`: what the model begins with, RGB, in the recipe's size; None: with
+    noise. `strength`: how far it goes from there, above 0 and at most 1."""
 
     prompt: str
     seed: int
+    initial: Image | None = None
+    strength: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,12 @@ TRIAL_STEPS = 2
 """Of the image that is made to try a compiled model. Some schedulers cannot do one step."""
 
 
-def compile_and_try(part: Any, trial: TextToImage) -> int:
-    """Compile `part`, the one that runs at each step of `trial`, and make one batch: torch compiles at the
-    first call. Returns the size of the batch that fits into memory.
+_TRIAL = ImageRequest("a photo of a person", 0)
+
+
+def compile_and_try(part: Any, trial: TextToImage, request: ImageRequest = _TRIAL) -> int:
+    """Compile `part`, the one that runs at each step of `trial`, and make one batch for `request`: torch
+    compiles at the first call. Returns the size of the batch that fits into memory.
 
     Raises BackendError if there is no such part (None) or if it cannot be compiled here, OutOfMemory if not
     even one image fits.
@@ -26,7 +29,7 @@ def compile_and_try(part: Any, trial: TextToImage) -> int:
     while True:
         tried = trial.batch
         try:
-            trial.generate([ImageRequest("a photo of a person", 0)])
+            trial.generate([request])
             return trial.batch
         except OutOfMemory:
             if tried == 1:

@@ -1,10 +1,14 @@
 """diffusers: Stable Diffusion 1.x, 2.x, XL and 3, Flux and other pipelines, by hub id or local folder.
 
+A recipe with initial images runs the same model in diffusers' image-to-image pipeline. One call of that has
+one strength, so that images of other strengths wait for the next.
+
 **An image does not depend on its batch.** Each image has its own CPU generator with its own seed, so its
 noise does not depend on the others, and all batches of a repeatable recipe have the same size
 (`FullBatches`). On a CPU, where batches gain nothing, `batch` is 1.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,11 +36,16 @@ class Pipeline(FullBatches):
         self._pipeline, self._recipe, self._checker = pipeline, recipe, checker
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        images: list[GeneratedImage] = []
+        images: dict[int, GeneratedImage] = {}
+        places: dict[float, list[int]] = {}
+        for place, request in enumerate(requests):
+            places.setdefault(request.strength, []).append(place)
         with self.halved_when_full(), torch_support.import_library("torch").inference_mode():
-            for batch, real in padded_batches(requests, self.batch_for(len(requests))):
-                images += self._images(batch)[:real]
-        return images
+            for same in places.values():
+                for batch, real in padded_batches(same, self.batch_for(len(same))):
+                    made = self._images([requests[place] for place in batch])
+                    images.update(zip(batch[:real], made[:real], strict=True))
+        return [images[place] for place in range(len(requests))]
 
     def _images(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         pixels = [Image.fromarray(array) for array in self._pixels(requests)]
@@ -51,15 +60,21 @@ class Pipeline(FullBatches):
         return [GeneratedImage(image, bad) for image, bad in zip(pixels, flagged, strict=True)]
 
     def _pixels(self, requests: Sequence[ImageRequest]) -> npt.NDArray[np.uint8]:
-        """RGB, shape (len(requests), height, width, 3)."""
+        """RGB, shape (len(requests), height, width, 3). The requests have one strength."""
         torch, recipe = torch_support.import_library("torch"), self._recipe
         arguments: dict[str, Any] = {
             "prompt": [request.prompt for request in requests],
             "generator": [torch.Generator("cpu").manual_seed(request.seed) for request in requests],
-            "width": recipe.width,
-            "height": recipe.height,
             "output_type": "pt",
         }
+        size = {"width": recipe.width, "height": recipe.height}
+        if recipe.initial:
+            arguments["image"] = [request.initial for request in requests]
+            arguments["strength"] = requests[0].strength
+            # Some of these pipelines take the size, others make what is as large as the initial image.
+            known = inspect.signature(self._pipeline.__call__).parameters
+            size = {name: value for name, value in size.items() if name in known}
+        arguments |= size
         if recipe.steps is not None:
             arguments["num_inference_steps"] = recipe.steps
         if recipe.guidance is not None:
@@ -115,9 +130,12 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     size = (2 if recipe.dtype == "float32" else 1) * recipe.width * recipe.height / 512**2
     batch = torch_support.fitting_batch(torch_device, per_gib=1 / (_GIB_PER_IMAGE * size), most=_MOST)
     if recipe.compiled:
-        quick = replace(recipe, steps=compiling.TRIAL_STEPS, safety="off")
+        whole = (1.0,) if recipe.initial else ()
+        quick = replace(recipe, steps=compiling.TRIAL_STEPS, strengths=whole, safety="off")
         trial = Pipeline(pipeline, quick, about=about, checker=None, batch=batch)
-        batch = compiling.compile_and_try(_denoiser(pipeline), trial)
+        blank = Image.new("RGB", (recipe.width, recipe.height))
+        request = ImageRequest("a photo of a person", 0, blank if recipe.initial else None)
+        batch = compiling.compile_and_try(_denoiser(pipeline), trial, request)
     return Pipeline(pipeline, recipe, about=about, checker=checker, batch=batch)
 
 
@@ -163,6 +181,8 @@ def _load_pipeline(recipe: ImageRecipe) -> tuple[Any, str]:
             variant=recipe.variant or None,
             quantization_config=pipeline_options.quantisation(recipe, pipelines.parts_of(folder)),
         )
+        if recipe.initial:
+            pipeline = _image_to_image(diffusers, pipeline, recipe)
         for name, part in pipeline.components.items():
             if name.startswith("tokenizer") and part is not None:
                 weights.check_vocabulary(part, f"its part '{name}'")
@@ -180,6 +200,17 @@ def _text_to_image(diffusers: Any, folder: Path, **options: Any) -> Any:
         if "AutoPipeline can't find" not in str(error):
             raise
     return diffusers.DiffusionPipeline.from_pretrained(folder, **options)
+
+
+def _image_to_image(diffusers: Any, pipeline: Any, recipe: ImageRecipe) -> Any:
+    """The same parts, in the pipeline that begins with images."""
+    try:
+        return diffusers.AutoPipelineForImage2Image.from_pipe(pipeline)
+    except ValueError as error:
+        raise BackendError(
+            f"diffusers has no pipeline with which '{recipe.model}', a {type(pipeline).__name__}, makes "
+            f"images from images ({error}). Choose another model, such as Stable Diffusion."
+        ) from error
 
 
 def _scheduler(diffusers: Any, name: str, own: Any) -> Any:

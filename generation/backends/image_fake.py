@@ -1,6 +1,8 @@
 """Fake pictures: small drawings made from the prompt and the seed, on any machine, in milliseconds.
 
-A drawing shows no group and no attribute; a hash decides its colours and shapes.
+A drawing shows no group and no attribute; a hash decides its colours and shapes. With an initial image, the
+picture is (1 - strength) of that and strength of the drawing, which is the same at every strength: so its
+brightness changes from the initial image's to the drawing's in a straight line.
 """
 
 import hashlib
@@ -44,7 +46,10 @@ class FakeTextToImage:
         size = recipe.width, recipe.height
         if flagged and recipe.safety == "block":
             return GeneratedImage(Image.new("RGB", size), flagged)
-        return GeneratedImage(_drawing(Random(hashed), size), flagged)  # noqa: S311 - a drawing, not a secret
+        drawing = _drawing(Random(hashed), size)  # noqa: S311 - a drawing, not a secret
+        if request.initial is not None:
+            drawing = Image.blend(request.initial, drawing, request.strength)
+        return GeneratedImage(drawing, flagged)
 
 
 def _drawing(random: Random, size: tuple[int, int]) -> Image.Image:

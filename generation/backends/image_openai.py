@@ -50,6 +50,8 @@ _NOT_SENT = {
         "lora": "LoRA",
         "quantisation": "quantisation",
         "offload": "wish to offload its model",
+        "initial": "initial image here",
+        "strengths": "strength",
     }.items()
 }
 

@@ -63,7 +63,7 @@ def check(recipe: ImageRecipe) -> None:
         raise
     if folder is not None:
         with weights.loading(recipe.model, recipe.revision):
-            facts = _facts_in(folder)
+            facts = _facts_in(folder, from_images=bool(recipe.initial))
         check_supported(recipe, facts)
 
 
@@ -72,6 +72,11 @@ def check_supported(recipe: ImageRecipe, facts: Facts) -> None:
     name, known = facts.pipeline, facts.arguments
     if known is not None and "prompt" not in known:
         raise BackendError(f"{name} does not generate images from prompts. Choose a text-to-image model.")
+    if recipe.initial and known is not None and not {"image", "strength"} <= set(known):
+        raise BackendError(
+            f"{name} does not make images from images by a strength. Choose another model, such as Stable "
+            "Diffusion."
+        )
     unguided = known is not None and "guidance_scale" not in known
     if recipe.guidance is not None and (facts.distilled or unguided):
         raise BackendError(
@@ -154,10 +159,13 @@ def _cached_folder(recipe: ImageRecipe) -> Path | None:
     return Path(index).parent if isinstance(index, str) else None
 
 
-def _facts_in(folder: Path) -> Facts:
-    """Of the pipeline in a folder."""
+def _facts_in(folder: Path, *, from_images: bool = False) -> Facts:
+    """Of the pipeline in a folder, or of the one with which diffusers makes images from images of its parts;
+    if that has another name than most, it is not known here what a call of it takes."""
     index, parts = _read_index(folder), parts_of(folder)
     name, scheduler = str(index.get("_class_name")), parts.get("scheduler", ("", ""))[1]
+    if from_images:
+        name = name.removesuffix("Pipeline").removesuffix("Img2Img") + "Img2ImgPipeline"
     config = folder / "transformer" / "config.json"
     return Facts(
         pipeline=name,

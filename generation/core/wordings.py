@@ -26,6 +26,7 @@ PROMPT_SETS = (
     gettext_noop("stereotypical"),
     gettext_noop("non stereotypical"),
     gettext_noop("descriptors"),
+    gettext_noop("from images"),
 )
 AXES = (
     gettext_noop("Nationality"),

@@ -68,6 +68,18 @@ class ProvenanceSerializer(serializers.Serializer[Any]):
     note = serializers.CharField(allow_blank=True)
 
 
+class MadeFromSerializer(serializers.Serializer[Any]):
+    """The image that another was made from."""
+
+    image_set = serializers.CharField(source="initial_set", help_text="The set of the initial image.")
+    index = serializers.IntegerField(source="initial_index", help_text="Its number in its set and group.")
+    image = serializers.IntegerField(
+        source="initial.pk", default=None, allow_null=True, help_text="null: it is no longer there."
+    )
+    strength = serializers.FloatField(help_text="Above 0 and at most 1: how far the model went from it.")
+    sample = serializers.IntegerField(help_text="From 1.")
+
+
 class ImageSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     image_set = serializers.CharField(source="image_set.name")
@@ -83,6 +95,7 @@ class ImageSerializer(serializers.Serializer[Any]):
     )
     reference = serializers.CharField(allow_blank=True, help_text="Where the file is stored elsewhere.")
     provenance = ProvenanceSerializer(read_only=True, allow_null=True, help_text="null: unknown.")
+    made_from = MadeFromSerializer(allow_null=True, help_text="null: not made from another image.")
 
     def get_file(self, image: Image) -> str | None:
         return reverse("api:image_file", args=[image.pk]) if image.file else None
@@ -153,7 +166,7 @@ class Images(Resource):
     def get(self, request: Request, name: str) -> Response:
         images = get_visible_image_set(request, name).images
         rows = images.select_related("image_set", "group", "provenance__attribute")
-        return filtered_page(self, rows, kind=ImagesQuery, row=ImageSerializer)
+        return filtered_page(self, rows, kind=ImagesQuery, row=ImageSerializer, prepare=sets.with_made_from)
 
 
 class OneImage(Resource):
@@ -161,7 +174,8 @@ class OneImage(Resource):
 
     @operation(operation_id="images_read", responses=ImageSerializer)
     def get(self, request: Request, number: int) -> Response:
-        return Response(ImageSerializer(get_visible_image(request, number)).data)
+        (image,) = sets.with_made_from([get_visible_image(request, number)])
+        return Response(ImageSerializer(image).data)
 
 
 class Captions(Resource):

@@ -1,8 +1,9 @@
 """Image sets, their galleries, and an image's history. Nothing here identifies annotators."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
@@ -20,7 +21,9 @@ from annotation.models import (
     Task,
     TaskKind,
 )
-from generation.models import Caption, Embedding, Job, Provenance, Run
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunKind
+from generation.recipes.prompts import PromptSet
+from generation.recipes.series import series_number, series_place
 
 IMAGES_PER_PAGE = 60
 
@@ -123,12 +126,27 @@ class StudyJudgements:
 
 
 @dataclass(frozen=True)
+class MadeFrom:
+    """`initial`: the image that another was made from; None if it is no longer there. `initial_set`: the name
+    of its set; `initial_index`: its number in that set and its group."""
+
+    initial_set: str
+    initial_index: int
+    initial: Image | None
+    strength: float
+    sample: int
+
+
+@dataclass(frozen=True)
 class ImageHistory:
-    """`provenance` is None if nothing is known; `job` is the job that made the image, if any. `captions`: by
-    run, best first."""
+    """`provenance` is None if nothing is known; `job` is the job that made the image, if any. `made_from`:
+    its initial image, if it has one; `series`: (strength, image id) of what else was made from that.
+    `captions`: by run, best first."""
 
     provenance: Provenance | None
     job: Job | None
+    made_from: MadeFrom | None
+    series: list[tuple[float, int]]
     captions: list[tuple[Run, list[Caption]]]
     embeddings: list[Embedding]
     judgements: list[StudyJudgements]
@@ -140,21 +158,105 @@ def image_history(image: Image, *, user: User) -> ImageHistory:
     """The history of `image`, with the judgements of the studies that `user` leads."""
     made_with = Provenance.objects.select_related("run__image_set", "run__created_by", "attribute")
     provenance = made_with.filter(image=image).first()
-    job = None
-    if provenance is not None and provenance.run_id is not None:
+    job, origin, series = None, None, []
+    if provenance is not None and provenance.run is not None:
         job = Job.objects.filter(run=provenance.run_id, image=image).first()
+        if job is not None and job.prompt_set == PromptSet.FROM_IMAGES:
+            origin = made_from([image]).get(image.pk)
+            series = series_of(job, provenance.run.recipe)
     captions = Caption.objects.filter(image=image).select_related("run").order_by("run_id", "rank")
     embeddings = Embedding.objects.filter(image=image).defer("vector").select_related("run")
     beside = Image.objects.filter(image_set=image.image_set_id, group=image.group_id)
     return ImageHistory(
         provenance=provenance,
         job=job,
+        made_from=origin,
+        series=series,
         captions=[(run, list(of_run)) for run, of_run in groupby(captions, key=lambda each: each.run)],
         embeddings=list(embeddings.order_by("run_id")),
         judgements=_judgements(image, user),
         previous=beside.filter(index__lt=image.index).order_by("-index").first(),
         next=beside.filter(index__gt=image.index).order_by("index").first(),
     )
+
+
+def initial_images(image_set: ImageSet) -> dict[int, tuple[int, float, int]]:
+    """Image id -> (id of its initial image, strength, sample from 1), for the images of a set that were made
+    from others. Those whose initial image is no longer there are left out. One query for a set without such
+    images, else three."""
+    recipe = _recipe(image_set)
+    if recipe is None:
+        return {}
+    jobs = Job.objects.filter(
+        run__image_set=image_set, prompt_set=PromptSet.FROM_IMAGES, image__isnull=False
+    ).order_by("image")
+    initials = Image.objects.filter(image_set__name=recipe["initial"]).order_by()
+    ids = {(group, index): pk for group, index, pk in initials.values_list("group", "index", "pk")}
+    found = {}
+    for image, group, number in jobs.values_list("image", "group", "number"):
+        place = series_place(recipe, number)
+        if (initial := ids.get((group, place.initial_index))) is not None:
+            found[image] = (initial, place.strength, place.sample)
+    return found
+
+
+def made_from(images: Sequence[Image]) -> dict[int, MadeFrom]:
+    """Image id -> what it was made from, for those of `images` that were made from others. One query if there
+    are none, else two."""
+    jobs = list(
+        Job.objects.filter(image__in=images, prompt_set=PromptSet.FROM_IMAGES, group__isnull=False)
+        .select_related("run")
+        .order_by("pk")
+    )
+    if not jobs:
+        return {}
+    places = {job.pk: series_place(job.run.recipe, job.number) for job in jobs}
+    candidates = Image.objects.filter(
+        image_set__name__in={job.run.recipe["initial"] for job in jobs},
+        group__in={job.group_id for job in jobs},
+        index__in={place.initial_index for place in places.values()},
+    ).select_related("image_set", "group")
+    initials = {(each.image_set.name, each.group_id, each.index): each for each in candidates}
+    found = {}
+    for job in jobs:
+        initial_set, place = job.run.recipe["initial"], places[job.pk]
+        found[job.image_id or 0] = MadeFrom(
+            initial_set=initial_set,
+            initial_index=place.initial_index,
+            initial=initials.get((initial_set, job.group_id or 0, place.initial_index)),
+            strength=place.strength,
+            sample=place.sample,
+        )
+    return found
+
+
+def with_made_from(images: Sequence[Image]) -> Sequence[Image]:
+    """The same images, each with the attribute `made_from`. Queries: as `made_from`."""
+    found = made_from(images)
+    for image in images:
+        vars(image)["made_from"] = found.get(image.pk)
+    return images
+
+
+def series_of(job: Job, recipe: Mapping[str, Any]) -> list[tuple[float, int]]:
+    """(strength, image id) of the images that were made from the same initial image as that of `job`, with
+    the same prompt and sample, by strength. One query."""
+    place = series_place(recipe, job.number)
+    numbers = [series_number(recipe, replace(place, strength=each)) for each in recipe["strengths"]]
+    beside = Job.objects.filter(
+        run=job.run_id, group=job.group_id, prompt=job.prompt, number__in=numbers, image__isnull=False
+    ).order_by("number")
+    return [
+        (series_place(recipe, number).strength, image or 0)
+        for number, image in beside.values_list("number", "image")
+    ]
+
+
+def _recipe(image_set: ImageSet) -> dict[str, Any] | None:
+    """The stored recipe of the set's images from images: a set has one such recipe (plans/queries)."""
+    runs = Run.objects.filter(image_set=image_set, kind=RunKind.IMAGES).order_by("pk")
+    recipes: list[dict[str, Any]] = list(runs.values_list("recipe", flat=True))
+    return next((each for each in recipes if each.get("initial")), None)
 
 
 def _judgements(image: Image, user: User) -> list[StudyJudgements]:

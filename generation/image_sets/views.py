@@ -58,6 +58,9 @@ def image_page(request: LoggedIn, pk: int) -> HttpResponse:
     image = get_visible_image(request, pk)
     history = image_history(image, user=request.user)
     run = history.provenance.run if history.provenance is not None else None
+    origin = history.made_from
+    initial = origin.initial if origin is not None else None
+    may_see_initial = initial is not None and policies.may_see_set(request.user, initial.image_set)
     return render(
         request,
         "generation/image_sets/image.html",
@@ -65,6 +68,7 @@ def image_page(request: LoggedIn, pk: int) -> HttpResponse:
             "image": image,
             "history": history,
             "recipe": recipe_rows(run.recipe) if run is not None else [],
+            "may_see_initial": may_see_initial,
             "may_generate": policies.may_make_images(request.user),
             "here": "image",
         },

@@ -17,7 +17,8 @@ _COMPRESS_LEVEL = 1
 
 @dataclass(frozen=True)
 class Origin:
-    """How an image was made: everything that determines its bytes."""
+    """How an image was made: everything that determines its bytes. `initial` and `strength`, of an image made
+    from another: the hash of that one's file, and how far the model went from it."""
 
     prompt: str
     seed: int
@@ -27,6 +28,8 @@ class Origin:
     libraries: Mapping[str, str]
     device: str
     code: str
+    initial: str = ""
+    strength: float | None = None
 
 
 def encode(pixels: Image.Image, origin: Origin) -> bytes:
@@ -41,11 +44,15 @@ def encode(pixels: Image.Image, origin: Origin) -> bytes:
         "libraries": ", ".join(f"{name} {version}" for name, version in sorted(origin.libraries.items())),
         "device": origin.device,
         "Software": origin.code,
+        "initial image": origin.initial,
+        "strength": "" if origin.strength is None else str(origin.strength),
     }
     for name, text in facts.items():
         if text:
             metadata.add_itxt(name, text)
     whole = {**vars(origin), "libraries": dict(origin.libraries)}
+    if not origin.initial:  # as in files of earlier versions, which must come out again
+        del whole["initial"], whole["strength"]
     metadata.add_itxt(_KEY, json.dumps(whole, sort_keys=True, ensure_ascii=False))
     out = BytesIO()
     pixels.convert("RGB").save(out, "PNG", pnginfo=metadata, compress_level=_COMPRESS_LEVEL)

@@ -11,14 +11,17 @@ from generation.plans.askings import Asking, Askings
 from generation.recipes.limits import Limits
 from generation.recipes.prompts import Prompt
 from generation.recipes.recipes import ImageRecipe, Recipe, digest
+from generation.recipes.series import numbers_from
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPrompt:
-    """One prompt of one group, for `recipe.images_per_prompt` images."""
+    """One prompt of one group, for `recipe.images_per_prompt` images, or for a series of them from each
+    initial image of the group: `initials` are the indexes of these."""
 
     group_id: int
     prompt: Prompt
+    initials: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,22 @@ class Plan:
 
     @property
     def per_prompt(self) -> int:
-        return self.recipe.images_per_prompt if isinstance(self.recipe, ImageRecipe) else 0
+        """Images of each prompt, or of each prompt and initial image."""
+        if not isinstance(self.recipe, ImageRecipe):
+            return 0
+        return self.recipe.images_per_prompt * (len(self.recipe.strengths) or 1)
+
+    def count(self, planned: PlannedPrompt) -> int:
+        """How many images a prompt makes."""
+        return self.per_prompt * (len(planned.initials) or 1)
+
+    def numbers(self, planned: PlannedPrompt) -> Iterator[int]:
+        """`Job.number` of each image of a prompt."""
+        if isinstance(self.recipe, ImageRecipe) and self.recipe.initial:
+            for index in planned.initials:
+                yield from numbers_from(self.recipe, index)
+        else:
+            yield from range(1, self.per_prompt + 1)
 
     @property
     def times(self) -> int:
@@ -53,7 +71,8 @@ class Plan:
 
     @property
     def total(self) -> int:
-        return len(self.images) + len(self.prompts) * self.per_prompt + len(self.askings) * self.times
+        generated = sum(self.count(each) for each in self.prompts)
+        return len(self.images) + generated + len(self.askings) * self.times
 
     def split(self, *, min_jobs: int) -> Iterator[Plan]:
         """The same plan in parts of about `min_jobs` jobs; no group and no asking is split."""
@@ -65,7 +84,7 @@ class Plan:
         part: list[PlannedPrompt] = []
         for _group, of_group in itertools.groupby(self.prompts, key=lambda each: each.group_id):
             part += of_group
-            if len(part) * self.per_prompt >= min_jobs:
+            if sum(self.count(each) for each in part) >= min_jobs:
                 yield replace(self, prompts=tuple(part))
                 part = []
         if part:

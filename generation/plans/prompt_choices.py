@@ -17,5 +17,10 @@ PROMPT_CHOICES: dict[str, tuple[Promise, tuple[str, ...], int]] = {
         15,
     ),
     "default": (_("Only “a … person”"), (PromptSet.DEFAULT.value,), 15),
+    "from_images": (
+        _("From images: a prompt of your own, beginning with the images of a set"),
+        (PromptSet.FROM_IMAGES.value,),
+        1,
+    ),
 }
 """Choice -> label, prompt sets, and default number of images per prompt (PROTOCOL §5, §9)."""

@@ -15,8 +15,6 @@ from django.utils.translation import ngettext
 from annotation.models import IdentityGroup, Image, ImageSet, Study
 from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units.planned import quoted_list
-from generation import backends
-from generation.backends.base import BackendError
 from generation.models import Run
 from generation.plans.askings import Asking, Askings
 from generation.plans.errors import PlanRefused
@@ -33,6 +31,7 @@ from generation.plans.queries.image_sets import (
     study_without_images,
 )
 from generation.plans.queries.jobs import missing_jobs
+from generation.plans.queries.recipe_checks import check_backend, check_lengths
 from generation.plans.queries.runs import check_run_name, check_same_recipe
 from generation.plans.texts import askings_of_texts
 from generation.recipes import prompts
@@ -43,7 +42,6 @@ from generation.recipes.recipes import (
     CaptionRecipe,
     EmbeddingRecipe,
     ImageRecipe,
-    Recipe,
 )
 
 _JOBS_PER_QUERY = 2000
@@ -105,8 +103,8 @@ def plan_images(
     `image_set` "": the study's set, if it was generated here, else a name from the model and the prompts.
     Raises PlanRefused with the cure; writes nothing.
     """
-    _check_backend(recipe)
-    _check_lengths(recipe)
+    check_backend(recipe)
+    check_lengths(recipe)
     groups = list({group.pk: group for group in groups}.values())
     if not groups:
         raise PlanRefused(_("No identity group is selected."))
@@ -114,6 +112,8 @@ def plan_images(
         raise PlanRefused(
             _("Images of descriptors are planned with manage.py plan_associations, or its page.")
         )
+    if recipe.initial:
+        raise PlanRefused(_("Images from images need the initial images and a prompt."))
     purpose = purpose_of(recipe)
     shown = image_set_shown_by(study) if study is not None and purpose == PromptSet.DETECTION else ""
     name = image_set or shown or default_name(recipe)
@@ -158,8 +158,8 @@ def plan_prompts(
     *, recipe: ImageRecipe, prompts: Sequence[PlannedPrompt], image_set: str = "", notes: Sequence[str] = ()
 ) -> Plan:
     """Plan images of prompts that somebody else made. Raises PlanRefused with the cure; writes nothing."""
-    _check_backend(recipe)
-    _check_lengths(recipe)
+    check_backend(recipe)
+    check_lengths(recipe)
     purpose_of(recipe)
     if not prompts:
         raise PlanRefused(_("There is nothing to make. Give at least one prompt."))
@@ -183,7 +183,7 @@ def plan_captions_or_embeddings(
 ) -> Plan:
     """Plan captions or embeddings of all images of the set that have a file here, and embeddings of `texts`.
     Raises PlanRefused."""
-    _check_backend(recipe)
+    check_backend(recipe)
     with_file = images_with_files(image_set)
     absent = Image.objects.filter(image_set=image_set, file="").count()
     note = ngettext(
@@ -215,7 +215,7 @@ def plan_askings(
 
     Raises PlanRefused with the cure; writes nothing.
     """
-    _check_backend(recipe)
+    check_backend(recipe)
     check_run_name(name)
     if not len(askings):
         raise PlanRefused(_("There is nothing to ask. Give at least one prompt."))
@@ -240,17 +240,16 @@ def preview(plan: Plan) -> Preview:
         counted = [(len(each), len(each.askings)) for each in missing]
         added, added_texts = (sum(numbers) for numbers in zip(*counted, strict=True)) if counted else (0, 0)
     first = plan.prompts[0].group_id if plan.prompts else None
-    planned = Counter(each.prompt.prompt_set for each in plan.prompts)
+    pictures: Counter[str] = Counter(dict.fromkeys(getattr(plan.recipe, "prompt_sets", ()), 0))
+    for each in plan.prompts:
+        pictures[each.prompt.prompt_set.value] += plan.count(each)
     return Preview(
         plan=plan,
         run=run,
         total=plan.total,
         added=added,
         groups=len({each.group_id for each in plan.prompts}),
-        pictures={
-            kind: plan.per_prompt * planned[PromptSet(kind)]
-            for kind in getattr(plan.recipe, "prompt_sets", ())
-        },
+        pictures=pictures,
         prompts=[
             *(each.prompt.text for each in plan.prompts if each.group_id == first),
             *(_asked(each) for each in itertools.islice(plan.askings, _EXAMPLES)),
@@ -282,19 +281,3 @@ def _prompts(group: IdentityGroup, recipe: ImageRecipe, drawn: GroupDraw | None)
         yield from prompts.described_prompts(identity, drawn.stereotypical, PromptSet.STEREOTYPICAL)
     if PromptSet.NON_STEREOTYPICAL in prompt_sets:
         yield from prompts.described_prompts(identity, drawn.random, PromptSet.NON_STEREOTYPICAL)
-
-
-def _check_lengths(recipe: ImageRecipe) -> None:
-    for name, value, most in (("model", recipe.model, 200), ("revision", recipe.revision, 80)):
-        if len(value) > most:
-            raise PlanRefused(
-                f"{name}: '{value[:40]}...' has {len(value)} characters; the record of each image holds at "
-                f"most {most}. Give a folder a shorter path, for example with a link."
-            )
-
-
-def _check_backend(recipe: Recipe) -> None:
-    try:
-        backends.check(recipe)
-    except BackendError as error:
-        raise PlanRefused(str(error)) from error

@@ -21,7 +21,7 @@ def recipe_rows(recipe: Mapping[str, Any]) -> list[tuple[str, Any]]:
             value = gettext("the model’s own")
         elif isinstance(value, list | tuple):
             words = [each.replace("_", " ") for each in value] if name == "prompt_sets" else value
-            value = ", ".join(words)
+            value = ", ".join(map(str, words))
         elif isinstance(value, dict):
             value = ", ".join(f"{key}={each}" for key, each in value.items())
         elif isinstance(value, bool):

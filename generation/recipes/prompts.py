@@ -7,14 +7,15 @@ from enum import StrEnum
 
 
 class PromptSet(StrEnum):
-    """What images are made for: detection by people (PROTOCOL §5), one of the three sets of pull (§9), or
-    the associations of descriptors (§11)."""
+    """What images are made for: detection by people (PROTOCOL §5), one of the three sets of pull (§9), the
+    associations of descriptors (§11), or what becomes of initial images (§12)."""
 
     DETECTION = "detection"
     DEFAULT = "default"
     STEREOTYPICAL = "stereotypical"
     NON_STEREOTYPICAL = "non_stereotypical"
     DESCRIPTORS = "descriptors"
+    FROM_IMAGES = "from_images"
 
 
 PULL = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
@@ -97,3 +98,19 @@ def described_prompts(identity: str, attributes: Iterable[str], prompt_set: Prom
         for attribute in attributes
         for form in ("", "a photo of ", "a portrait of ")
     ]
+
+
+GROUP = "{group}"
+"""In a prompt of one's own: the identity with its article, as in IMAGE_PROMPTS."""
+_OTHER_BRACES = re.compile(r"\{(?!group\})|(?<!\{group)\}")
+
+
+def own_prompt(text: str, identity: str) -> Prompt:
+    """A prompt of one's own, for images from images: 'a photo of {group} person' -> 'a photo of an Indian
+    person'. Raises ValueError for an empty text, or for braces other than those of `{group}`."""
+    if not text.strip():
+        raise ValueError("The prompt is empty. Write what the images are to show.")
+    if _OTHER_BRACES.search(text):
+        raise ValueError(f"The prompt '{text[:60]}' has braces. Only {GROUP} may stand in them.")
+    named = with_article(identity) if GROUP in text else ""
+    return Prompt(text.strip().replace(GROUP, named), PromptSet.FROM_IMAGES)

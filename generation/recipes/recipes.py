@@ -6,7 +6,9 @@ images. An image's seed depends only on the recipe's seed, the prompt and the im
 
 import dataclasses
 import hashlib
+import itertools
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
@@ -15,6 +17,7 @@ from generation.recipes import loras
 from generation.recipes.askings import ClassificationRecipe, CompletionRecipe, DescriptionRecipe
 from generation.recipes.checks import RecipeRefused, check_dtype, check_seed, require
 from generation.recipes.prompts import PromptSet
+from generation.recipes.series import MOST_STRENGTHS
 
 FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
@@ -30,6 +33,8 @@ _WHEN_ABSENT: Mapping[str, Any] = {
     "quantisation": "",
     "offload": "",
     "server": "",
+    "initial": "",
+    "strengths": (),
 }
 """Fields that were added later: name -> what a stored recipe without it means. `as_json` leaves a field out
 at that value, so older recipes keep their hash."""
@@ -49,6 +54,8 @@ class ImageRecipe:
     the weights' files, such as fp16. `lora`: each as SOURCE[:FILE][@SCALE] (loras.py). `quantisation`: the
     weights in fewer bits, by one of QUANTISATIONS. `offload`: what waits in the machine's memory, not on the
     GPU: the parts that do not compute ("model"), or all layers but one ("sequential").
+    `initial`: name of the image set whose images the model begins with; "" for noise. `strengths`: how far
+    it goes from them, one image at each (series.py): 0 would leave an image as it is, and 1 keeps none of it.
     """
 
     kind: ClassVar[str] = "images"
@@ -74,6 +81,8 @@ class ImageRecipe:
     prompt_sets: tuple[str, ...] = (PromptSet.DETECTION.value,)
     images_per_prompt: int = 5
     seed: int = 0
+    initial: str = ""
+    strengths: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         require(bool(self.prompt_sets), "prompt_sets", "name at least one")
@@ -89,7 +98,35 @@ class ImageRecipe:
         require(self.safety in ("off", "record", "block"), "safety", "off, record or block")
         check_seed(self.seed)
         require(bool(self.model.strip()), "model", "give a hub id or a local folder")
+        self._check_initial()
         self._check_loading()
+
+    def _check_initial(self) -> None:
+        """Check what images from images need, and that nothing else has it."""
+        from_images = PromptSet.FROM_IMAGES.value in self.prompt_sets
+        alone = not from_images or set(self.prompt_sets) == {PromptSet.FROM_IMAGES.value}
+        require(alone, "prompt_sets", "images from images are planned alone: name only from_images")
+        require(bool(self.initial) or not from_images, "initial", "name the set of the initial images")
+        require(
+            from_images or not self.initial,
+            "prompt_sets",
+            "images from initial images have the prompt set from_images: name it, or leave initial empty",
+        )
+        given = bool(self.strengths)
+        require(given or not self.initial, "strengths", "give at least one, for example 0.2, 0.4, 0.6, 0.8")
+        require(bool(self.initial) or not given, "strengths", "leave them empty, or name the initial images")
+        require(len(self.strengths) <= MOST_STRENGTHS, "strengths", f"give at most {MOST_STRENGTHS}")
+        require(all(0 < each <= 1 for each in self.strengths), "strengths", "choose above 0 and at most 1")
+        rising = all(first < second for first, second in itertools.pairwise(self.strengths))
+        require(rising, "strengths", "give each once, from the lowest to the highest")
+        if given and self.steps is not None:
+            # A pipeline of n steps runs int(strength * n) of them, and fails with none.
+            require(
+                int(self.strengths[0] * self.steps) >= 1,
+                "strengths",
+                f"{self.strengths[0]:g} of {self.steps} steps is less than one step: choose at least "
+                f"{math.ceil(100 / self.steps) / 100:g}, or more steps",
+            )
 
     def _check_loading(self) -> None:
         """Check how the model is loaded."""
@@ -200,7 +237,7 @@ def from_json(stored: Mapping[str, Any]) -> Recipe:
     version = fields.pop("version", None)
     del fields["kind"]
     require(version == VERSION, "version", f"{version} was written by another version of the program")
-    for name in ("prompt_sets", "lora", "stop", "labels"):
+    for name in ("prompt_sets", "lora", "stop", "labels", "strengths"):
         if name in fields:
             fields[name] = tuple(fields[name])
     try:

@@ -13,6 +13,7 @@ from generation.recipes.askings import MOST_TIMES, MOST_TOKENS
 from generation.recipes.checks import DTYPES
 from generation.recipes.limits import MOST_IN_FLIGHT
 from generation.recipes.recipes import OFFLOADS, QUANTISATIONS
+from generation.recipes.series import MOST_STRENGTHS, series_text
 
 LARGEST_SEED = 2**63 - 1
 
@@ -60,7 +61,17 @@ class ImagesRunBody(RunBody):
         help_text="Names of identity groups. Default: all groups of the study.",
     )
     prompts = serializers.ChoiceField(list(PROMPT_CHOICES), required=False, help_text="Default: detection.")
-    images_per_prompt = _number(1, 1000, "Default: 5 for detection, 15 for the others.")
+    images_per_prompt = _number(1, 1000, "Default: 5 for detection, 1 for from_images, 15 for the others.")
+    initial = _text(
+        80, "Of the prompts from_images: the image set whose images are the beginnings. Needs `strengths`."
+    )
+    prompt = _text(500, "Of the prompts from_images. {group} stands for the identity with its article.")
+    strengths = serializers.ListField(
+        child=serializers.FloatField(min_value=0, max_value=1),
+        required=False,
+        max_length=MOST_STRENGTHS,
+        help_text="Of the prompts from_images: above 0 and at most 1, rising. One image at each.",
+    )
     image_set = _text(80, "Default: the study's set, else a name from the model and the prompts.")
     seed = _number(0, LARGEST_SEED, "Default: 0.")
     server = _text(80, "Of the backend openai: a name in MODEL_SERVERS. Default: openai.")
@@ -241,4 +252,6 @@ def as_form_data(body: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[s
         merged["options"] = "\n".join(
             f"{key}={json.dumps(value)}" for key, value in merged["options"].items()
         )
+    if isinstance(merged.get("strengths"), list):
+        merged["strengths"] = series_text(merged["strengths"])
     return {name: value for name, value in merged.items() if value is not None}

@@ -13,6 +13,7 @@ from annotation.core.leases import JobState
 from annotation.models import Image
 from generation.jobs.services import workers
 from generation.models import Embedding, Job, Run, RunState, TextEmbedding
+from generation.recipes.prompts import GROUP, PromptSet, with_article
 
 _WINDOW = timedelta(minutes=2)
 """The rate is measured over this window: the current speed, not that of last night."""
@@ -117,6 +118,20 @@ def group_names(run: Run) -> list[str]:
     """The identity groups of a run of images, in the order in which they were planned."""
     groups = run.jobs.filter(group__isnull=False).order_by().values("group__name").annotate(first=Min("pk"))
     return list(groups.order_by("first").values_list("group__name", flat=True))
+
+
+def own_prompt(run: Run) -> str:
+    """The first prompt of a run of images from images, as people may write it; "" for other runs."""
+    jobs = Job.objects.filter(run=run, prompt_set=PromptSet.FROM_IMAGES).order_by("pk")
+    first = jobs.select_related("group").first()
+    if first is None or first.group is None:
+        return ""
+    identity = with_article(first.group.demonym.strip() or first.group.name)
+    # A prompt that all groups share names none of them.
+    others = jobs.exclude(group=first.group)
+    if not others.exists() or others.filter(prompt=first.prompt).exists():
+        return first.prompt
+    return first.prompt.replace(identity, GROUP)
 
 
 def prompts(run: Run) -> list[dict[str, str]]:

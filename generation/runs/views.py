@@ -26,6 +26,7 @@ from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
 from generation.recipes.limits import Limits
 from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe, Recipe
+from generation.recipes.series import series_text
 from generation.runs import limits, queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
@@ -98,7 +99,8 @@ def _settings(run: Run) -> dict[str, Any]:
         return {**_initial_from_recipe(recipe), **image_set, "texts": texts}
     if run.kind not in ASKINGS:
         groups = "\n".join(queries.group_names(run))
-        return {**_initial_from_recipe(recipe), **image_set, "groups": groups}
+        prompt = queries.own_prompt(run)
+        return {**_initial_from_recipe(recipe), **image_set, "groups": groups, "prompt": prompt}
     prompts = "\n".join(json.dumps(each, ensure_ascii=False) for each in queries.prompts(run))
     limits = {form_field: run.limits.get(name) for name, form_field in LIMITS.items()}
     return {**_initial_from_recipe(recipe), **image_set, **limits, "prompts": prompts}
@@ -111,6 +113,7 @@ def _initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
         by_sets = {frozenset(one[1]): key for key, one in PROMPT_CHOICES.items()}
         data["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
         data["lora"] = "\n".join(recipe.lora)
+        data["strengths"] = series_text(recipe.strengths)
     if not isinstance(recipe, ImageRecipe | EmbeddingRecipe):
         data["options"] = "\n".join(
             f"{key}={value if isinstance(value, str) else json.dumps(value)}"
@@ -155,6 +158,8 @@ def _run_page(request: LoggedIn, found: Run, limits_form: LimitsForm) -> HttpRes
             "limits_form": limits_form if limits.may_change(found, progress.state) else None,
             "imported": imported,
             "recipe": recipe_rows(found.recipe),
+            "initial_set": found.recipe.get("initial", ""),
+            "strengths": found.recipe.get("strengths", []),
             "progress": progress,
             "texts": progress_texts(progress),
             "version": _page_version(progress),

@@ -201,6 +201,7 @@ class DescriptorImagesForm(ListForm, ImagesForm):
         "lora": "",
     }
     study = groups = prompts = None  # type: ignore[assignment]  # the fields of ImagesForm
+    initial = prompt = strengths = None  # type: ignore[assignment]
     setting = forms.ChoiceField(label=_("The images show"), choices=_labels(settings_of(Modality.T2I)))
     images_per_prompt = forms.IntegerField(label=_("Images of each descriptor"), min_value=1, max_value=1000)
     image_set = text_field(
@@ -213,6 +214,7 @@ class DescriptorImagesForm(ListForm, ImagesForm):
     def clean(self) -> dict[str, Any]:
         data = super().clean()
         data["prompt_sets"] = (PromptSet.DESCRIPTORS.value,)
+        data["initial"], data["strengths"] = "", ()
         return data
 
     def prompt_names(self) -> list[str]:

@@ -24,6 +24,7 @@ KNOWN = {
     "0005_askings": "unique indexes of jobs are built again: workers wait for seconds",
     "0013_catalogue_sources": "its index is of a new, empty table",
     "0006_descriptors": "a constraint of jobs is checked again: workers wait for seconds",
+    "0008_from_images": "as 0006_descriptors",
     "0014_descriptors": "constraints of small tables are checked again",
     "0006_associations": "its indexes are of new, empty tables",
     "0004_score_run_claims": "a longer varchar changes no row, and the other columns may be empty",

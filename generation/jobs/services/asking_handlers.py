@@ -11,11 +11,11 @@ from generation.backends.base import Question, Reply, TextPair
 from generation.jobs.services.handlers import (
     CaptionHandler,
     EmbeddingHandler,
-    ImageHandler,
     ImageReader,
     JobHandler,
     JobResult,
 )
+from generation.jobs.services.image_handler import ImageHandler
 from generation.models import Answer, Job, Run, RunKind
 
 _CHARACTERS_A_TOKEN = 4

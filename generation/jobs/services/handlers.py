@@ -1,31 +1,29 @@
-"""How each kind of run handles a batch: read the inputs, run the model, store the files, write the rows."""
+"""How each kind of run handles a batch: read the inputs, run the model, store the files, write the rows.
+Images are made in image_handler.py, and models asked in asking_handlers.py."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import BigIntegerField, F, Max, OuterRef, QuerySet, Subquery
+from django.db.models import BigIntegerField, F, Max, QuerySet
 from django.db.models.functions import Cast
-from django.utils import timezone
 from PIL import Image as PillowImage
 
-from annotation.core.code_version import code_version
 from annotation.core.leases import Claim
-from annotation.images import files as image_files
 from annotation.models import Image
-from generation.backends.base import About, GeneratedImage, ImageRequest, Pixels, ScoredCaption
+from generation.backends.base import Pixels, ScoredCaption
 from generation.core import vectors
-from generation.jobs import png
-from generation.models import Caption, Embedding, Job, Provenance, Run, RunState, TextEmbedding
+from generation.models import Caption, Embedding, Job, Run, RunState, TextEmbedding
 from generation.recipes.recipes import Recipe
 
 _DECODED_BYTES = 2**30  # for the images of one claim; two claims are in memory at a time
 _BYTES_A_PIXEL = 3
+T = TypeVar("T")
 
 
 class JobRefused(Exception):
@@ -54,6 +52,9 @@ class JobHandler:
     def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
         self._run, self._model = run, model
         self._recipe: Any = recipe
+
+    def claimed(self, jobs: Sequence[Job]) -> None:
+        """Read from the database what `read` needs. Called before `read`, in the thread that may use it."""
 
     def read(self, job: Job) -> Any:
         """The job's input for the model. Raises JobRefused, OSError."""
@@ -98,112 +99,17 @@ class JobHandler:
         return len(mine)
 
 
-@dataclass(frozen=True)
-class StoredImage:
-    """The file of an image, and what made it."""
-
-    name: str
-    sha256: str
-    width: int
-    height: int
-    flagged: bool | None
-    about: About
-
-
-class ImageHandler(JobHandler):
-    """Images of groups. A job that already has its image makes a lost file again, byte for byte."""
-
-    def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
-        super().__init__(run, recipe, model)
-        # Read here, because the threads must not use the database.
-        self._code = code_version()
-        created = Image.objects.filter(
-            image_set_id=run.image_set_id, group=OuterRef("group"), index=OuterRef("index")
-        )
-        self.job_values = {"image": Subquery(created.values("pk")[:1])}
-
-    def read(self, job: Job) -> ImageRequest:
-        assert job.seed is not None, "a database constraint"
-        return ImageRequest(job.prompt, job.seed)
-
-    def run(self, inputs: Sequence[ImageRequest]) -> Sequence[tuple[GeneratedImage, About]]:
-        images = self._model.generate(inputs)
-        # The description may change while these files are being stored, if the next batch runs out of memory.
-        return [(image, self._model.about) for image in images]
-
-    async def ask(self, model_input: ImageRequest) -> tuple[GeneratedImage, About]:
-        return await self._model.generate(model_input), self._model.about
-
-    def store(self, job: Job, output: tuple[GeneratedImage, About]) -> StoredImage:
-        image, about = output
-        data = png.encode(image.pixels, self._origin(job, about))
-        if job.image is not None and job.image.sha256 and image_files.digest(data) != job.image.sha256:
-            raise JobRefused(
-                "The image differs from the one that was judged, so nothing was replaced. Make it again on "
-                "the device and with the library versions named in its history."
-                + (
-                    ""
-                    if self._recipe.repeatable
-                    else " Its recipe is not repeatable: on a graphics card an image that is made again may "
-                    "differ even so."
-                )
-            )
-        name, sha256 = image_files.store(data)
-        return StoredImage(name, sha256, image.pixels.width, image.pixels.height, image.flagged, about)
-
-    def create_rows(self, results: Sequence[JobResult]) -> None:
-        fresh = [one for one in results if one.job.image_id is None]
-        images = Image.objects.bulk_create([self._image(one.job, one.output) for one in fresh])
-        now = timezone.now()
-        Provenance.objects.bulk_create(
-            Provenance(
-                image=image,
-                run=self._run,
-                prompt_set=one.job.prompt_set,
-                attribute_id=one.job.attribute_id,
-                seed=one.job.seed,
-                recipe_hash=self._run.recipe_hash,
-                model=one.output.about.model,
-                revision=one.output.about.revision,
-                libraries=dict(one.output.about.libraries),
-                device=one.output.about.device,
-                code_revision=self._code,
-                flagged=one.output.flagged,
-                seconds=one.seconds,
-                made_at=now,
-            )
-            for one, image in zip(fresh, images, strict=True)
-        )
-
-    def _image(self, job: Job, stored: StoredImage) -> Image:
-        assert job.group_id is not None, "a database constraint"
-        assert self._run.image_set_id is not None, "a database constraint"
-        return Image(
-            image_set_id=self._run.image_set_id,
-            group_id=job.group_id,
-            prompt=job.prompt,
-            index=job.index,
-            width=stored.width,
-            height=stored.height,
-            file=stored.name,
-            sha256=stored.sha256,
-        )
-
-    def _origin(self, job: Job, about: About) -> png.Origin:
-        """How the image was made; for a lost file, how it was made the first time."""
-        assert job.seed is not None, "a database constraint"
-        first: Provenance | None = getattr(job.image, "provenance", None)
-        made_by = first or about
-        return png.Origin(
-            prompt=job.prompt,
-            seed=job.seed,
-            recipe=self._run.recipe_hash,
-            model=made_by.model,
-            revision=made_by.revision,
-            libraries=made_by.libraries,
-            device=made_by.device,
-            code=first.code_revision if first else self._code,
-        )
+def open_picture(name: str, prepare: Callable[[PillowImage.Image], T]) -> T:
+    """What `prepare` takes of an image's open file. Raises JobRefused, OSError."""
+    try:
+        with default_storage.open(name) as file, PillowImage.open(file) as picture:
+            return prepare(picture)
+    except FileNotFoundError as error:
+        raise JobRefused(f"The file {name} is missing. `manage.py verify` can make it again.") from error
+    except (PillowImage.UnidentifiedImageError, SyntaxError) as error:
+        raise JobRefused(
+            f"The file {name} is not a readable image. Check it with `manage.py verify`."
+        ) from error
 
 
 class ImageReader(JobHandler):
@@ -214,17 +120,7 @@ class ImageReader(JobHandler):
         assert image is not None, "a database constraint"
         if not image.file.name:
             raise JobRefused("This installation has only a reference to this image, not its file.")
-        try:
-            with default_storage.open(image.file.name) as file, PillowImage.open(file) as picture:
-                return self.prepare(picture)
-        except FileNotFoundError as error:
-            raise JobRefused(
-                f"The file {image.file.name} is missing. `manage.py verify` can make it again."
-            ) from error
-        except (PillowImage.UnidentifiedImageError, SyntaxError) as error:
-            raise JobRefused(
-                f"The file {image.file.name} is not a readable image. Check it with `manage.py verify`."
-            ) from error
+        return open_picture(image.file.name, self.prepare)
 
     def prepare(self, picture: PillowImage.Image) -> Any:
         """What the model takes of an open file, decoded."""

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from concurrent.futures import wait
 from datetime import timedelta
+from functools import partial
 
 from django.db import IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
@@ -72,6 +73,7 @@ class Session:
             if claim is None:
                 return
             self._heartbeat.add(claim)
+            with_retries(partial(self._handler.claimed, claim.jobs))
             self._waiting.append(self._pipeline.submit(claim))
 
     def _finish(self, batch: Batch) -> None:

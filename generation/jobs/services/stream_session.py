@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from queue import Empty, SimpleQueue
 from uuid import UUID
 
@@ -91,6 +92,7 @@ class StreamSession:
             if claim is None:
                 break
             self._heartbeat.add(claim)
+            with_retries(partial(self._handler.claimed, claim.jobs))
             self._open[claim.key] = len(claim.jobs)
             self._waiting.extend((claim, job) for job in claim.jobs)
         while self._waiting and len(self._asked) < self._places:

@@ -17,10 +17,12 @@ from generation.plans.queries.identity_groups import suggestion
 from generation.recipes.checks import RecipeRefused
 from generation.recipes.recipes import (
     FAKE,
+    ImageRecipe,
     Recipe,
     as_json,
     option_value,
 )
+from generation.recipes.series import series_text
 
 _LOADING = ("variant", "lora", "quantisation", "offload")
 R = TypeVar("R", bound=Recipe)
@@ -155,7 +157,9 @@ def plan_summary(preview: plans.Preview) -> Iterable[str]:
     loading = [f"{name} {stored[name]}" for name in _LOADING if stored.get(name)]
     loaded = ", ".join(filter(None, [recipe.backend, recipe.model, *loading]))
     yield f"Recipe      {plan.recipe_hash[:12]}: {loaded}"
-    for name, count in preview.pictures.items():
+    if isinstance(recipe, ImageRecipe) and recipe.initial:
+        yield f"From        {recipe.initial}, at strengths {series_text(recipe.strengths)}"
+    for name, count in () if stored.get("initial") else preview.pictures.items():
         yield f"            {count:,} {noun} from {name.replace('_', ' ')} prompts"
     if preview.groups:
         yield f"Groups      {preview.groups:,}, e.g. '{preview.prompts[0]}'"

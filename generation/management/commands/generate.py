@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.models import Study
+from annotation.models import ImageSet, Study
 from generation.management.commands._execution import add_run_options, carry_out
 from generation.management.commands._targets import (
     add_precision_options,
@@ -19,11 +19,13 @@ from generation.management.commands._targets import (
 )
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
+from generation.plans.from_images import plan_images_from
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries import image_sets
 from generation.plans.queries.identity_groups import groups_by_name, groups_of
 from generation.recipes.prompts import PULL, PromptSet
 from generation.recipes.recipes import QUANTISATIONS, ImageRecipe
+from generation.recipes.series import parse_series
 
 
 class Command(BaseCommand):
@@ -49,10 +51,26 @@ class Command(BaseCommand):
             "--prompts",
             nargs="+",
             metavar="SET",
-            help=f"{', '.join(PromptSet)}, or pull for the last three (default: detection)",
+            help="detection (default), default, stereotypical, non_stereotypical, or pull for the last three",
         )
         parser.add_argument(
-            "--images-per-prompt", type=int, metavar="N", help="default: 5 for detection, 15 for pull"
+            "--images-per-prompt",
+            type=int,
+            metavar="N",
+            help="default: 5 for detection, 15 for pull; with --initial: of each initial image, 1",
+        )
+        begin = parser.add_argument_group("images from images")
+        begin.add_argument("--initial", metavar="SET", help="begin with the images of this image set")
+        begin.add_argument(
+            "--prompt",
+            action="append",
+            metavar="TEXT",
+            help="what they are to show; {group}: the identity with its article; may be repeated",
+        )
+        begin.add_argument(
+            "--strengths",
+            metavar="LIST",
+            help="above 0, at most 1, rising, such as 0.2,0.4,0.6,0.8: one image at each",
         )
         parser.add_argument("--seed", type=int, metavar="N", help="default: 0")
         model = parser.add_argument_group("the model")
@@ -95,8 +113,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = [*(options["groups"] or []), *_lines(options["groups_from"])]
-        target = find_study_or_image_set(options["target"], new_set=bool(names))
+        new_set = bool(names or options["initial"])
+        target = find_study_or_image_set(options["target"], new_set=new_set)
         study = target if isinstance(target, Study) else None
+        if options["initial"]:
+            self._from_images(names, target, options)
+            return
+        if options["prompt"] or options["strengths"]:
+            raise CommandError("--prompt and --strengths go with --initial, the set of the initial images.")
         if study is None and options["set"]:
             raise CommandError(f"--set needs a study, but '{options['target']}' is an image set.")
         for_detection = options["prompts"] is None or PromptSet.DETECTION in options["prompts"]
@@ -108,6 +132,39 @@ class Command(BaseCommand):
             groups = groups_by_name(names) or groups_of(study, name)
             recipe = _recipe(options, like=image_sets.recipe_of_image_set(name) if name else None)
             plan = plans.plan_images(recipe=recipe, groups=groups, image_set=name, study=study)
+        except PlanRefused as error:
+            raise CommandError(str(error)) from error
+        carry_out(self, plan, options)
+
+    def _from_images(
+        self, names: Sequence[str], target: Study | ImageSet | None, options: Mapping[str, Any]
+    ) -> None:
+        if isinstance(target, Study):
+            raise CommandError("Images from images belong to no study: name the set to fill, as set:NAME.")
+        if options["prompts"] not in (None, [PromptSet.FROM_IMAGES.value]):
+            raise CommandError("--initial and --prompts do not go together: write your own with --prompt.")
+        initial = find_study_or_image_set(f"set:{image_set_name(options['initial'])}")
+        assert isinstance(initial, ImageSet)
+        name = image_set_name(options["target"])
+        like = image_sets.recipe_of_image_set(name)
+        try:
+            strengths = parse_series(options["strengths"] or "") or None
+        except ValueError as error:
+            raise CommandError(f"--strengths: {error}") from error
+        values = {
+            **options,
+            "prompts": [PromptSet.FROM_IMAGES.value],
+            "initial": initial.name,
+            "strengths": strengths,
+        }
+        try:
+            plan = plan_images_from(
+                recipe=_recipe(values, like=like),
+                initial_set=initial,
+                prompts=options["prompt"] or [],
+                groups=groups_by_name(names),
+                image_set=name,
+            )
         except PlanRefused as error:
             raise CommandError(str(error)) from error
         carry_out(self, plan, options)
@@ -129,7 +186,8 @@ def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRec
         sets = _prompt_sets(options["prompts"])
         values["prompt_sets"] = sets
         if options["images_per_prompt"] is None and not (like and set(like.prompt_sets) == set(sets)):
-            values["images_per_prompt"] = PROMPT_CHOICES["detection" if "detection" in sets else "pull"][2]
+            choice = next((name for name in ("detection", "from_images") if name in sets), "pull")
+            values["images_per_prompt"] = PROMPT_CHOICES[choice][2]
     if options["lora"]:
         values["lora"] = tuple(options["lora"])
     if options["size"]:

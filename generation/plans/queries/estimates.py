@@ -30,7 +30,7 @@ _TEXT = ("backend", "server", "model", "chat", "max_tokens", "dtype", "repeatabl
 _SIMILAR = {
     "images": (
         *("backend", "model", "steps", "width", "height"),
-        *("dtype", "repeatable", "compiled", "quantisation", "offload"),
+        *("dtype", "repeatable", "compiled", "quantisation", "offload", "strengths"),
     ),
     "captions": ("backend", "model", "count", "dtype", "repeatable"),
     "embeddings": ("backend", "model", "dtype", "repeatable"),
@@ -209,6 +209,8 @@ def _assumed_seconds(recipe: Recipe) -> float:
     seconds = _SECONDS[recipe.kind] * (_FULL_PRECISION if recipe.dtype == "float32" else 1)
     if isinstance(recipe, ImageRecipe):
         steps = (recipe.steps or _REFERENCE_STEPS) / _REFERENCE_STEPS
+        if recipe.strengths:
+            steps *= sum(recipe.strengths) / len(recipe.strengths)
         return seconds * steps * recipe.width * recipe.height / _REFERENCE_PIXELS
     return seconds
 

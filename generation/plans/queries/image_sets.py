@@ -1,6 +1,6 @@
 """Choose and check the image set of a plan: one set has one generator (the recipe without prompt sets and
-images per prompt) and one purpose (detection, shown to people; pull or descriptors, not shown; PROTOCOL §5,
-§9, §11)."""
+images per prompt) and one purpose (detection, shown to people; pull, descriptors or what becomes of initial
+images, not shown; PROTOCOL §5, §9, §11, §12)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,14 +18,17 @@ from generation.recipes.prompts import PULL, PromptSet
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, from_json, with_absent
 
 _NOT_GENERATOR_FIELDS = ("prompt_sets", "images_per_prompt")
-_SETS_OF_THEIR_OWN = (PromptSet.DETECTION, PromptSet.DESCRIPTORS)
+_SETS_OF_THEIR_OWN = (PromptSet.DETECTION, PromptSet.DESCRIPTORS, PromptSet.FROM_IMAGES)
 _LONGEST_NAME = 80
+_LONGEST_PURPOSE = 40
 
 
 def default_name(recipe: ImageRecipe) -> str:
     """Model and purpose, e.g. 'stable-diffusion-v1-4-detection'."""
     model = FAKE if recipe.backend == FAKE else recipe.model.rstrip("/\\").replace("\\", "/").split("/")[-1]
-    if set(recipe.prompt_sets) == set(PULL):
+    if recipe.initial:
+        purpose = f"from-{recipe.initial}"[:_LONGEST_PURPOSE].rstrip("-_")
+    elif set(recipe.prompt_sets) == set(PULL):
         purpose = "pull"
     else:
         purpose = "-".join(one.value for one in PromptSet if one in recipe.prompt_sets).replace("_", "-")
@@ -96,10 +99,12 @@ def recipe_of_image_set(image_set: str) -> ImageRecipe | None:
 
 
 def purpose_of(recipe: ImageRecipe) -> str:
-    """'detection', 'descriptors' or 'pull'. One run and one set cannot have two of them."""
+    """'detection', 'descriptors', 'from_images' or 'pull'. One run and one set cannot have two of them."""
     prompt_sets = set(recipe.prompt_sets)
     if prompt_sets == {PromptSet.DESCRIPTORS.value}:
         return PromptSet.DESCRIPTORS
+    if recipe.initial:
+        return PromptSet.FROM_IMAGES
     if PromptSet.DESCRIPTORS in prompt_sets:
         raise PlanRefused("Images of descriptors go into an image set of their own: plan them separately.")
     if PromptSet.DETECTION not in prompt_sets:
@@ -137,7 +142,8 @@ def check_set(name: str, recipe: ImageRecipe) -> None:
         if any((one in held) != (one in recipe.prompt_sets) for one in _SETS_OF_THEIR_OWN):
             raise PlanRefused(
                 f"The image set '{name}' holds images for {', '.join(held)}. Choose another name with --set: "
-                "images for detection are shown to people, those for pull and of descriptors are not."
+                "images for detection are shown to people, those for pull, of descriptors and from images "
+                "are not."
             )
     if not runs.exists() and Image.objects.filter(image_set__name=name).exists():
         raise PlanRefused(
@@ -159,7 +165,10 @@ def _generating_runs(image_set: str) -> QuerySet[Run]:
 
 
 def _generator(recipe: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in with_absent(recipe).items() if key not in _NOT_GENERATOR_FIELDS}
+    fields = with_absent(recipe)
+    # The numbers of images from images count the images of each initial image.
+    left_out = _NOT_GENERATOR_FIELDS[:1] if fields.get("initial") else _NOT_GENERATOR_FIELDS
+    return {key: value for key, value in fields.items() if key not in left_out}
 
 
 def study_without_images(study: Study) -> Study | None:

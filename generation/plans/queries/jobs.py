@@ -10,6 +10,7 @@ from generation.models import Job, Run, RunState
 from generation.plans.askings import Asking
 from generation.plans.plan import MissingJobs, Plan
 from generation.recipes.recipes import ImageRecipe, sample_seed
+from generation.recipes.series import seed_number
 
 
 def missing_jobs(plan: Plan) -> MissingJobs:
@@ -29,7 +30,7 @@ def missing_jobs(plan: Plan) -> MissingJobs:
         prompts=tuple(
             (each, number)
             for each in plan.prompts
-            for number in range(1, plan.per_prompt + 1)
+            for number in plan.numbers(each)
             if (each.group_id, each.prompt.prompt_set.value, each.prompt.text, number) not in planned
         )
     )
@@ -79,10 +80,11 @@ def new_jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
     texts = {each.prompt.attribute for each, _ in missing.prompts if each.prompt.attribute}
     attributes = dict(Attribute.objects.filter(text__in=texts).values_list("text", "pk"))
     last = _last_indexes(plan.image_set, groups={each.group_id for each, _ in missing.prompts})
+    jobs = []
     for each, number in missing.prompts:
         prompt = each.prompt
         last[each.group_id] = last.get(each.group_id, 0) + 1
-        yield Job(
+        job = Job(
             run=run,
             group_id=each.group_id,
             attribute_id=attributes[prompt.attribute] if prompt.attribute else None,
@@ -90,8 +92,14 @@ def new_jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
             prompt=prompt.text,
             number=number,
             index=last[each.group_id],
-            seed=sample_seed(seed=plan.recipe.seed, prompt=prompt.text, number=number),
+            seed=sample_seed(
+                seed=plan.recipe.seed, prompt=prompt.text, number=seed_number(plan.recipe, number)
+            ),
         )
+        jobs.append(job)
+    # A series stands together in its set, but a batch on the device has one strength.
+    places = len(plan.recipe.strengths) or 1
+    yield from sorted(jobs, key=lambda job: (job.number - 1) % places)
 
 
 def _last_indexes(image_set: str, *, groups: Collection[int]) -> dict[int, int]:

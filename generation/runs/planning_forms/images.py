@@ -12,6 +12,7 @@ from annotation import policies
 from annotation.models import Study
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
+from generation.plans.from_images import plan_images_from
 from generation.plans.plan import Plan
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries.identity_groups import groups_by_name, groups_of
@@ -26,6 +27,7 @@ from generation.recipes.recipes import (
     ImageRecipe,
     Recipe,
 )
+from generation.recipes.series import parse_series
 from generation.runs.planning_forms.base import (
     OptionsForm,
     RunForm,
@@ -49,21 +51,45 @@ _SAFETY = [
 class ImagesForm(RunForm):
     RECIPE = ImageRecipe
     title = _("Generate images")
-    MAIN_FIELDS: tuple[str, ...] = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
+    MAIN_FIELDS: tuple[str, ...] = (
+        *("study", "groups", "prompts", "initial", "prompt", "strengths"),
+        *("images_per_prompt", "image_set", "seed"),
+    )
     DEFAULTS: Mapping[str, Any] = {
         "prompts": "detection",
         "images_per_prompt": None,
         "seed": None,
         "lora": "",
+        "strengths": "",
     }
 
     study = forms.ChoiceField(label=_("Study"), required=False)
-    groups = lines_field(_("Identity groups"), 50_000, _("One per line. Empty: all groups of the study."))
+    groups = lines_field(
+        _("Identity groups"),
+        50_000,
+        _("One per line. Empty: all groups of the study, or of the initial images."),
+    )
     prompts = forms.ChoiceField(
         label=_("Prompts"), choices=[(key, one[0]) for key, one in PROMPT_CHOICES.items()]
     )
+    initial = forms.ChoiceField(  # type: ignore[assignment]  # the field of this name
+        label=_("Initial images"), required=False, help_text=_("Only for the prompts “From images”.")
+    )
+    prompt = text_field(
+        _("Your prompt"),
+        500,
+        _("Only for “From images”, for example: an American person. {group} is replaced: an Indian."),
+    )
+    strengths = text_field(
+        _("Strengths"),
+        1000,
+        _("Only for “From images”: above 0, at most 1, for example 0.2, 0.4, 0.6, 0.8. One image at each."),
+    )
     images_per_prompt = number_field(
-        _("Images per prompt"), 1, 1000, _("Empty: 5 for detection, 15 for pull, as in ViSAGe.")
+        _("Images per prompt"),
+        1,
+        1000,
+        _("Empty: 5 for detection, 15 for pull, as in ViSAGe. From images: of each initial image; empty: 1."),
     )
     image_set = text_field(
         _("Image set"),
@@ -113,23 +139,57 @@ class ImagesForm(RunForm):
             "study",
             [("", gettext("– none –")), *((name, each.title) for name, each in self._studies.items())],
         )
+        self._sets, choices = image_set_choices()
+        set_choices(self, "initial", [("", gettext("– none –")), *choices[1:]])
 
     def clean_lora(self) -> tuple[str, ...]:
         return tuple(line.strip() for line in self.cleaned_data["lora"].splitlines() if line.strip())
 
+    def clean_strengths(self) -> tuple[float, ...]:
+        try:
+            return parse_series(self.cleaned_data["strengths"])
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
+        self._check_from_images()
         _, data["prompt_sets"], per_prompt = PROMPT_CHOICES[data.get("prompts", "detection")]
         data["images_per_prompt"] = data.get("images_per_prompt") or per_prompt
         # The fake backend uses no model, whatever the field contains.
         data["model"] = FAKE if data.get("backend") == FAKE else data.get("model")
         return data
 
+    def _check_from_images(self) -> None:
+        """What images from images need, and other images do not have."""
+        data = self.cleaned_data
+        wanted = data.get("prompts") == "from_images"
+        needed = {
+            "initial": _("Choose the set of the initial images."),
+            "prompt": _("Write what the images are to show."),
+            "strengths": _("Give at least one, for example 0.2, 0.4, 0.6, 0.8."),
+        }
+        for name, cure in needed.items():
+            if wanted and name in data and not data[name]:
+                self.add_error(name, cure)
+            elif not wanted and data.get(name):
+                self.add_error(name, _("Leave it empty, or choose the prompts “From images”."))
+        if wanted and data.get("study"):
+            self.add_error("study", _("Images from images belong to no study. Leave it empty."))
+
     def build_plan(self, recipe: Recipe) -> Plan:
         assert isinstance(recipe, ImageRecipe)
         data = self.cleaned_data
         study: Study | None = self._studies.get(data["study"])
         names = [name.strip() for name in re.split(r"[\n,;]", data["groups"]) if name.strip()]
+        if recipe.initial:
+            return plan_images_from(
+                recipe=recipe,
+                initial_set=self._sets[recipe.initial],
+                prompts=[data["prompt"]],
+                groups=groups_by_name(names),
+                image_set=data["image_set"],
+            )
         groups = groups_by_name(names) or groups_of(study, data["image_set"])
         return plans.plan_images(recipe=recipe, groups=groups, image_set=data["image_set"], study=study)
 

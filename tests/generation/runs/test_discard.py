@@ -11,7 +11,8 @@ from generation.backends import image_fake
 from generation.backends.base import BackendError
 from generation.backends.image_fake import FakeTextToImage
 from generation.jobs.services import claims, loaded_model, model_versions, work
-from generation.jobs.services.handlers import ImageHandler, JobResult
+from generation.jobs.services.handlers import JobResult
+from generation.jobs.services.image_handler import ImageHandler
 from generation.models import Caption, Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
