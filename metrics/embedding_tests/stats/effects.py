@@ -25,7 +25,12 @@ _TAILS = ndtri([0.025, 0.975])
 
 
 class DegenerateTest(ValueError):
-    """A test that has no result, such as one with a group of one image. The message says why."""
+    """A test that has no result, such as one with a group of one image. The message says why; `side`: of
+    which side, x or y, or "" of both."""
+
+    def __init__(self, why: str, *, side: str = "") -> None:
+        super().__init__(f"{side}: {why}" if side else why)
+        self.why, self.side = why, side
 
 
 @dataclass(frozen=True)
@@ -121,14 +126,13 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
 def _check(x: Floats, y: Floats) -> None:
     for side, values in (("x", x), ("y", y)):
         if len(values) < 2:
-            raise DegenerateTest(f"Side {side} has {len(values)} image(s); an effect size needs at least 2.")
+            images = "no image" if not len(values) else "one image only"
+            raise DegenerateTest(f"{images}; an effect size needs at least two.", side=side)
         if not np.isfinite(values).all():
-            raise DegenerateTest(f"Side {side} has an association that is not a finite number.")
+            raise DegenerateTest("an association is not a finite number.", side=side)
     spread = max(float(x.std()), float(y.std()))
     if spread <= _ROUNDING * max(float(np.abs(x).max()), float(np.abs(y).max())):
-        raise DegenerateTest(
-            "The associations do not vary within either side, x or y, so the pooled standard deviation is zero."
-        )
+        raise DegenerateTest("The associations are the same for all images of a side: no standard deviation.")
 
 
 def _moments(values: Floats) -> _Moments:
@@ -140,9 +144,7 @@ def _effect_sizes(x: _Moments, y: _Moments, variant: str) -> Floats:
     """d. Infinite, or NaN, where the pooled standard deviation is zero."""
     both = x.n + y.n - 2
     # (n - 1) times a variance; a group of one, which the jackknife leaves of two, adds nothing
-    pooled = sum(
-        side.squares * ((side.n - 1) / side.n if variant == PUBLISHED else 1.0) for side in (x, y)
-    )
+    pooled = sum(side.squares * ((side.n - 1) / side.n if variant == PUBLISHED else 1.0) for side in (x, y))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((x.mean - y.mean) / np.sqrt(pooled / both))
 

@@ -86,7 +86,9 @@ def compare(found: Floats, reference: Floats) -> Comparison:
     )
 
 
-def _draw(members: Ints, sizes: Ints, size: int, drawings: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _draw(
+    members: Ints, sizes: Ints, size: int, drawings: int, rng: np.random.Generator
+) -> npt.NDArray[np.bool_]:
     """Which images each drawing has, shape (images, drawings)."""
     drawn = np.ones((len(members), drawings), dtype=np.bool_)
     for group in np.flatnonzero(sizes > size):
