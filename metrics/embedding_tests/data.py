@@ -16,6 +16,9 @@ from metrics.core.suggestions import did_you_mean
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _AT_A_TIME = 2000
+_DIGITS = 12
+"""The last bits of a product of matrices depend on the machine, and on what else is multiplied; equal images
+have equal cosines only without them."""
 _SHOWN = 5
 """Names, at most, that a message lists."""
 
@@ -92,7 +95,7 @@ def read_cosines(run: Run, groups: Collection[int], texts: Collection[str]) -> C
     rows = Embedding.objects.filter(run=run, image__group__in=set(groups)).order_by("image")
     of_groups: list[int] = []
     parts: list[Floats] = []
-    part: list[bytes | memoryview[int]] = []
+    part: list[bytes | memoryview] = []
     for group, image, size, vector in rows.values_list("image__group", "image", "dim", "vector").iterator(
         chunk_size=_AT_A_TIME
     ):
@@ -104,12 +107,17 @@ def read_cosines(run: Run, groups: Collection[int], texts: Collection[str]) -> C
         of_groups.append(group)
         part.append(vector)
         if len(part) == _AT_A_TIME:
-            parts.append(_unit(vectors.unpack(part, dim=dim), run) @ of_texts.T)
+            parts.append(_cosines(part, of_texts, run))
             part = []
     if part:
-        parts.append(_unit(vectors.unpack(part, dim=dim), run) @ of_texts.T)
+        parts.append(_cosines(part, of_texts, run))
     values = np.concatenate(parts) if parts else np.empty((0, len(order)))
     return Cosines(groups=np.array(of_groups, dtype=np.int64), values=values, texts=order)
+
+
+def _cosines(stored: Sequence[bytes | memoryview], of_texts: Floats, run: Run) -> Floats:
+    rows = _unit(vectors.unpack(stored, dim=of_texts.shape[1]), run)
+    return np.asarray(np.round(rows @ of_texts.T, _DIGITS))
 
 
 def _text_matrix(run: Run, texts: Sequence[str]) -> Floats:

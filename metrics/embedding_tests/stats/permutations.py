@@ -150,8 +150,11 @@ def _subset_sums(block: Floats) -> tuple[Floats, Ints, Floats]:
 
 
 def _alias_tables(weights: Floats) -> tuple[Floats, Ints]:
-    """Walker's alias method for each row of `weights`, (rows, outcomes), of any sum. An outcome drawn uniformly is
-    kept with its probability in the first table, else replaced by the one in the second. Both are flat."""
+    """Walker's alias method for each row of `weights`, (rows, outcomes), of any sum.
+
+    An outcome drawn uniformly is kept with its probability in the first table, else replaced by the one in
+    the second. Both are flat.
+    """
     rows, outcomes = np.arange(len(weights)), weights.shape[1]
     height = weights / weights.sum(axis=1, keepdims=True) * outcomes
     keep = np.ones_like(height)
