@@ -20,10 +20,10 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 MOST_EXACT = 1_000_000
 """Splits, at most, for an exact p."""
-_BLOCK = 12
+_BLOCK = 14
 _SLICE = 1 << 16
 """Permutations with one random generator, so that p does not depend on the number of threads."""
-_CHUNK = 1 << 14
+_CHUNK = 1 << 15
 """Permutations at a time: what is worked on stays in the processor's cache."""
 _THREADS = 4
 _TOLERANCE = 1e-12

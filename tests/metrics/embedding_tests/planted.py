@@ -16,6 +16,37 @@ from tests import factories
 DIM = 8
 SET = "faces"
 ENCODER = "ViT-B-32 openai"
+FILE = """
+set = "faces"
+encoder = "ViT-B-32 openai"
+
+[[test]]
+name = "White and Asian, We and They"
+kind = "eat"
+x = ["White"]
+y = ["Asian"]
+a = ["we", "us"]
+b = ["they"]
+
+[[test]]
+name = "patriotic"
+kind = "sc-eat"
+target = "patriotic"
+a = "White"
+b = ["Asian", "Black"]
+"""
+RANKING = """
+set = "faces"
+encoder = "ViT-B-32"
+
+[ranking]
+prompt = "lives in {region}"
+reference = "shares.csv"
+drawings = 50
+
+[ranking.prompts]
+"Ohio" = "lives in the Buckeye State"
+"""
 _numbers = itertools.count(1)
 
 
@@ -68,3 +99,25 @@ def plain_cosine(first: np.ndarray, second: np.ndarray) -> float:
     a, b = ([float(number) for number in each] for each in (first, second))
     dot = sum(p * q for p, q in zip(a, b, strict=True))
     return dot / (sum(p * p for p in a) ** 0.5 * sum(q * q for q in b) ** 0.5)
+
+
+def noisy(axis, number, seed, spread=0.5):
+    return np.eye(DIM)[axis] + spread * np.random.default_rng(seed).normal(size=(number, DIM))
+
+
+def world() -> tuple[Run, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """A run with three groups and five texts; the vectors of both, as stored."""
+    made, axes = run(), np.eye(DIM)
+    groups = {
+        "White": images(made, "White", noisy(0, 12, 1)),
+        "Asian": images(made, "Asian", noisy(1, 9, 2)),
+        "Black": images(made, "Black", noisy(2, 10, 3)),
+    }
+    words = {
+        "we": axes[0] + 0.1,
+        "us": axes[0] - axes[3],
+        "they": axes[1],
+        "patriotic": axes[0] + axes[2],
+        "other": axes[5],
+    }
+    return made, groups, texts(made, words)

@@ -14,56 +14,15 @@ from metrics.embedding_tests.stats.effects import CORRECTED, PUBLISHED
 from metrics.embedding_tests.test_file import parse
 from tests import factories
 from tests.metrics.embedding_tests import planted
+from tests.metrics.embedding_tests.planted import FILE, RANKING
 
 pytestmark = pytest.mark.django_db
 E = np.eye(planted.DIM)
-FILE = """
-set = "faces"
-encoder = "ViT-B-32 openai"
-
-[[test]]
-name = "White and Asian, We and They"
-kind = "eat"
-x = ["White"]
-y = ["Asian"]
-a = ["we", "us"]
-b = ["they"]
-
-[[test]]
-name = "patriotic"
-kind = "sc-eat"
-target = "patriotic"
-a = "White"
-b = ["Asian", "Black"]
-"""
-RANKING = """
-set = "faces"
-encoder = "ViT-B-32"
-
-[ranking]
-prompt = "lives in {region}"
-reference = "shares.csv"
-drawings = 50
-
-[ranking.prompts]
-"Ohio" = "lives in the Buckeye State"
-"""
-
-
-def noisy(axis, number, seed, spread=0.5):
-    return E[axis] + spread * np.random.default_rng(seed).normal(size=(number, planted.DIM))
 
 
 @pytest.fixture
 def world(db):
-    run = planted.run()
-    vectors = {
-        "White": planted.images(run, "White", noisy(0, 12, 1)),
-        "Asian": planted.images(run, "Asian", noisy(1, 9, 2)),
-        "Black": planted.images(run, "Black", noisy(2, 10, 3)),
-    }
-    texts = {"we": E[0] + 0.1, "us": E[0] - E[3], "they": E[1], "patriotic": E[0] + E[2], "other": E[5]}
-    return run, vectors, planted.texts(run, texts)
+    return planted.world()
 
 
 def results(file, run, **options):
@@ -133,7 +92,7 @@ def test_results_are_read_in_few_queries_and_then_cached(world, django_assert_nu
     assert results(file, run, seed=1) != first
     assert results(file, run, variant=PUBLISHED) != first
     assert results(file, run, resamples=300) != first
-    planted.images(run, "White", noisy(4, 3, 9))
+    planted.images(run, "White", planted.noisy(4, 3, 9))
     assert results(file, run)[0].numbers.n_x == 15
 
 
@@ -163,7 +122,7 @@ def test_a_group_of_one_and_images_that_do_not_vary_are_named(world):
 
 def test_groups_of_two_axes_with_one_name(world):
     run, _, _ = world
-    planted.images(run, "White", noisy(3, 4, 8), axis="other")
+    planted.images(run, "White", planted.noisy(3, 4, 8), axis="other")
     with pytest.raises(queries.TestsRefused, match="Write 'other:White' or 'race_colour:White'"):
         results(parse(FILE), run)
     [found, _] = results(parse(FILE.replace('"White"', '"race_colour:White"')), run)
@@ -230,7 +189,7 @@ def test_a_run_is_found_by_encoder_model_and_number(world):
     empty = planted.run(repeatable=True)
     file = parse(FILE)
     assert queries.run_of(file) == run  # the newer one has embedded nothing
-    planted.images(empty, "White", noisy(0, 2, 4))
+    planted.images(empty, "White", planted.noisy(0, 2, 4))
     assert queries.run_of(file) == empty
     assert queries.run_of(file, encoder=str(run.pk)) == run
     assert queries.run_of(parse(RANKING)) == empty
@@ -253,81 +212,10 @@ def test_unknown_sets_and_sets_without_embeddings_are_named(world):
         queries.run_of(parse(FILE.replace('"faces"', '"face"')))
 
 
-@pytest.fixture
-def ranked(world):
-    run, vectors, _ = world
-    regions = ("Ohio", "Utah", "Iowa", "Maine", "Texas", "Nevada")
-    file = parse(RANKING)
-    rng = np.random.default_rng(5)
-    prompts = {file.ranking.prompt_of(region): rng.normal(size=planted.DIM) for region in regions}
-    texts = planted.texts(run, prompts)
-    reference = Reference(
-        regions, ("Black", "White"), tuple((float(p), float(1 - p)) for p in rng.random(len(regions)))
-    )
-    return file, run, reference, vectors, texts
-
-
-def test_a_ranking_is_that_of_plain_loops(ranked, django_assert_num_queries):
-    file, run, reference, vectors, texts = ranked
-    with django_assert_num_queries(5):
-        found = queries.ranking(file, run, reference)
-    with django_assert_num_queries(3):
-        assert queries.ranking(file, run, reference) == found
-    assert (found.groups, found.top, found.drawn) == (("Black", "White"), 10, 10)
-    assert [(row.region, row.group) for row in found.rows[:3]] == [
-        ("Ohio", "Black"),
-        ("Ohio", "White"),
-        ("Utah", "Black"),
-    ]
-    shares = np.array([row.share for row in found.rows]).reshape(6, 2)
-    assert tuple(row.reference for row in found.rows[:2]) == reference.shares[0]
-    rng = np.random.default_rng(0)
-    for row, region in enumerate(reference.regions):
-        prompt = texts[file.ranking.prompt_of(region)]
-        scored = [(planted.plain_cosine(v, prompt), "Black") for v in vectors["Black"]]
-        white = [(planted.plain_cosine(v, prompt), "White") for v in vectors["White"]]
-        counts = []
-        for _ in range(300):
-            drawn = scored + [white[place] for place in rng.choice(12, 10, replace=False)]
-            counts.append(sum(group == "Black" for _, group in sorted(drawn, reverse=True)[:10]) / 10)
-        assert shares[row, 0] == pytest.approx(np.mean(counts), abs=0.06)
-    rho = np.corrcoef(shares[:, 0], np.array(reference.shares)[:, 0])[0, 1]
-    assert found.comparison.groups[0].rho == pytest.approx(rho)
-
-
-def test_rankings_that_are_impossible_are_refused(ranked):
-    file, run, reference, _, _ = ranked
-    with pytest.raises(queries.TestsRefused, match="has no \\[ranking\\]"):
-        queries.ranking(parse(FILE), run, reference)
-    large = dataclasses.replace(file, ranking=dataclasses.replace(file.ranking, top=21))
-    with pytest.raises(queries.TestsRefused, match=r"top is 21, but only 20 images.*smallest group has 10"):
-        queries.ranking(large, run, reference)
-    wrong = dataclasses.replace(file, ranking=dataclasses.replace(file.ranking, prompts={"Ohoi": "x"}))
-    with pytest.raises(queries.TestsRefused, match=r"no region 'Ohoi'. Did you mean 'Ohio'"):
-        queries.ranking(wrong, run, reference)
-    long = dataclasses.replace(file, ranking=dataclasses.replace(file.ranking, prompt="x" * 480 + "{region}"))
-    longest = dataclasses.replace(reference, regions=("District of Columbia and", *reference.regions[1:]))
-    with pytest.raises(queries.TestsRefused, match="has 504 characters; at most 500"):
-        queries.ranking(
-            dataclasses.replace(long, ranking=dataclasses.replace(long.ranking, prompts={})), run, longest
-        )
-    twice = dataclasses.replace(reference, groups=("White", "race_colour:White"))
-    with pytest.raises(queries.TestsRefused, match="name the same group"):
-        queries.ranking(file, run, twice)
-    unknown = dataclasses.replace(reference, groups=("White", "Hispanic"))
-    with pytest.raises(queries.TestsRefused, match="no images of a group 'Hispanic'"):
-        queries.ranking(file, run, unknown)
-
-
-def test_a_file_of_a_ranking_alone_has_no_results(ranked):
-    file, run, _, _, _ = ranked
-    assert results(file, run) == []
-
-
 def test_an_unfinished_run_is_read_as_far_as_it_is(world):
     run, _, _ = world
     run.state, run.finished_at = RunState.RUNNING, None
     run.save()
     before = results(parse(FILE), run)[0].numbers.n_x
-    planted.images(run, "White", noisy(0, 1, 20))
+    planted.images(run, "White", planted.noisy(0, 1, 20))
     assert results(parse(FILE), run)[0].numbers.n_x == before + 1
