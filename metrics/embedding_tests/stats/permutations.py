@@ -159,13 +159,14 @@ def _alias_tables(weights: Floats) -> tuple[Floats, Ints]:
     height = weights / weights.sum(axis=1, keepdims=True) * outcomes
     keep = np.ones_like(height)
     other = np.tile(np.arange(outcomes), (len(rows), 1))
+    # An outcome that is done is never looked at again, also where rounding leaves the others just below one.
+    done = np.zeros(height.shape, dtype=np.bool_)
     for _ in range(outcomes - 1):
-        low, high = height.argmin(axis=1), height.argmax(axis=1)
-        missing = 1 - height[rows, low]
-        moved = rows[missing > 0]
-        low, high, missing = low[moved], high[moved], missing[moved]
-        keep[moved, low] = height[moved, low]
-        other[moved, low] = high
-        height[moved, high] -= missing
-        height[moved, low] = 1
+        low = np.where(done, np.inf, height).argmin(axis=1)
+        high = np.where(done, -np.inf, height).argmax(axis=1)
+        missing = np.maximum(1 - height[rows, low], 0)
+        keep[rows, low] = 1 - missing
+        other[rows, low] = high
+        height[rows, high] -= missing
+        done[rows, low] = True
     return keep.ravel(), other.ravel()
