@@ -10,6 +10,7 @@ NAMES = (
     *("coverage", "coverage_shares", "coverage_agreement", "coverage_few", "coverage_groups"),
     "coverage_captions",
     "associations",
+    "embedding_tests",
     *("jobs", "faults", "generate", "embed", "export", "release", "backup", "day"),
 )
 
