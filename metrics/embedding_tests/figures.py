@@ -8,7 +8,8 @@ from metrics.embedding_tests.charts.effects import EffectDot, EffectTexts, effec
 from metrics.embedding_tests.charts.regions import RegionPoint, RegionTexts, map_chart, points_chart
 from metrics.embedding_tests.charts.us_states import tile_of
 from metrics.embedding_tests.queries import RankingResult, TestResult
-from metrics.embedding_tests.tested import EncoderResults, Tested
+from metrics.embedding_tests.tested import EncoderResults, Tested, by_encoder, with_vectors
+from metrics.models import EmbeddingTestFile
 
 EFFECTS, ENCODERS, POINTS = "effects", "encoders", "points"
 MAP = "map-"
@@ -16,6 +17,22 @@ MAP = "map-"
 _SIMULATED = " – simulated"
 _COLUMNS = ("n_x", "n_y", "p_one_sided", "p_two_sided", "p_permutation", "q")
 _MEANING = "A similarity says where an encoder places images and texts, and nothing about people."
+
+
+def figure_of(stored: EmbeddingTestFile, name: str, *, variant: str, encoder: str = "") -> Figure | None:
+    """The figure called `name`, as pages and API call it; None if there is none. Raises TestsRefused."""
+    if name == ENCODERS:
+        return encoders_figure(stored.name, by_encoder(stored, variant=variant), variant=variant)
+    number = name.removeprefix(MAP) if name.startswith(MAP) else ""
+    if name not in (EFFECTS, POINTS) and not (number.isdecimal() and len(number) < 6):
+        return None
+    one = with_vectors(stored, encoder=encoder)
+    if name == EFFECTS:
+        return None if one.missing_of_tests() else effects_figure(one, one.results(variant), variant=variant)
+    if one.reference is None or one.missing_of_ranking():
+        return None
+    found = one.ranking()
+    return points_figure(one, found) if name == POINTS else map_figure(one, found, int(number))
 
 
 def effects_figure(tested: Tested, results: Sequence[TestResult], *, variant: str) -> Figure | None:

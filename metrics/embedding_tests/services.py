@@ -14,7 +14,8 @@ from generation.recipes import recipes
 from generation.recipes.checks import RecipeRefused
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
-from metrics.embedding_tests.data import groups_of_set
+from metrics.embedding_tests.data import SetGroups
+from metrics.embedding_tests.queries import TestsRefused, image_set_of
 from metrics.embedding_tests.reference import Reference, ReferenceRefused, read_reference
 from metrics.embedding_tests.test_file import Ranking, TestFile, TestFileRefused, parse
 from metrics.models import EmbeddingTestFile
@@ -40,18 +41,13 @@ def check(*, text: str, reference: str) -> tuple[TestFile, ImageSet]:
         file = parse(text)
     except TestFileRefused as refused:
         raise FileRefused("text", str(refused)) from refused
-    image_set = ImageSet.objects.filter(name=file.image_set).first()
-    if image_set is None:
-        raise FileRefused(
-            "text",
-            _("There is no image set “%(name)s”. Write the short name of one that is here.")
-            % {"name": file.image_set},
-        )
-    groups = groups_of_set(image_set)
+    try:
+        image_set = image_set_of(file)
+    except TestsRefused as refused:
+        raise FileRefused("text", str(refused)) from refused
+    groups = SetGroups(image_set)
     for test in file.tests:
-        _check_groups(
-            "text", _("The test “%(test)s”") % {"test": test.name}, (*test.x, *test.y), image_set, groups
-        )
+        check_groups("text", (*test.x, *test.y), groups)
     if file.ranking is None:
         if reference.strip():
             raise FileRefused(
@@ -60,7 +56,7 @@ def check(*, text: str, reference: str) -> tuple[TestFile, ImageSet]:
             )
         return file, image_set
     table = _table(file.ranking, reference)
-    _check_groups("reference", _("The header of the table"), table.groups, image_set, groups)
+    check_groups("reference", table.groups, groups)
     for region in table.regions:
         if len(file.ranking.prompt_of(region)) > LONGEST_TEXT:
             raise FileRefused(
@@ -69,6 +65,15 @@ def check(*, text: str, reference: str) -> tuple[TestFile, ImageSet]:
                 % {"region": region[:60], "most": LONGEST_TEXT},
             )
     return file, image_set
+
+
+def check_groups(field: str, named: Sequence[str], groups: SetGroups) -> None:
+    """Raises FileRefused, in `field`, for a name that the set has no images of."""
+    for name in named:
+        try:
+            groups.find(name)
+        except TestsRefused as refused:
+            raise FileRefused(field, str(refused)) from refused
 
 
 def create(*, name: str, text: str, reference: str, by: User) -> EmbeddingTestFile:
@@ -142,22 +147,6 @@ def _table(ranking: Ranking, reference: str) -> Reference:
         return read_reference(reference)
     except ReferenceRefused as refused:
         raise FileRefused("reference", str(refused)) from refused
-
-
-def _check_groups(
-    field: str, where: str, named: Sequence[str], image_set: ImageSet, groups: Sequence[str]
-) -> None:
-    if absent := next((name for name in named if name not in groups), None):
-        raise FileRefused(field, f"{where}: {absent_group(absent, image_set, groups)}")
-
-
-def absent_group(name: str, image_set: ImageSet, groups: Sequence[str]) -> str:
-    """What is said of a group without images in the set."""
-    return _("“%(set)s” has no image of the group “%(group)s”. It has: %(groups)s.") % {
-        "set": image_set.name,
-        "group": name[:60],
-        "groups": ", ".join(groups[:40]) or "–",
-    }
 
 
 def _taken(name: str) -> FileRefused:

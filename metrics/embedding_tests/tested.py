@@ -7,9 +7,9 @@ from django.conf import settings
 from generation.embeddings.queries import encoder_id
 from generation.models import Run
 from metrics.embedding_tests import queries
-from metrics.embedding_tests.data import is_simulated, newest_runs
 from metrics.embedding_tests.queries import RankingResult, TestResult, TestsRefused
 from metrics.embedding_tests.reference import Reference, read_reference
+from metrics.embedding_tests.stored import is_simulated, newest_runs
 from metrics.embedding_tests.test_file import TestFile, parse
 from metrics.models import EmbeddingTestFile
 

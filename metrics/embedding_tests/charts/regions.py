@@ -1,4 +1,4 @@
-"""Shares of groups by region beside a reference: as points, on tiles of US states, and on a map of the world."""
+"""Shares of groups by region beside a reference: points, tiles of US states, and maps of the world."""
 
 import textwrap
 from collections.abc import Sequence

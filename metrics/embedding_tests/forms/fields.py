@@ -7,9 +7,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ImageSet
-from metrics.embedding_tests.data import embedded_sets
 from metrics.embedding_tests.forms.base import LARGEST, NamedForm, file_text, text_area
 from metrics.embedding_tests.services import FileRefused
+from metrics.embedding_tests.stored import embedded_sets
 from metrics.embedding_tests.test_file import (
     DRAWINGS,
     LONGEST_TEXT,
@@ -141,6 +141,12 @@ class TestsForm(NamedForm):
 
     def refuse(self, refused: FileRefused) -> None:
         self.add_error(None if refused.field == "text" else refused.field, str(refused))
+
+    def ranking_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.ranking_names]
+
+    def number_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.ranking_numbers]
 
     def as_initial(self) -> dict[str, Any]:
         """What was sent, for a page that shows it again without its errors; an uploaded table as its text."""

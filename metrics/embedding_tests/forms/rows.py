@@ -9,9 +9,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ImageSet
-from metrics.embedding_tests.data import groups_of_set
+from metrics.embedding_tests.data import SetGroups
 from metrics.embedding_tests.forms.base import lines_of, text_area
-from metrics.embedding_tests.services import absent_group
+from metrics.embedding_tests.services import FileRefused, check_groups
 from metrics.embedding_tests.test_file import (
     EAT,
     KINDS,
@@ -72,7 +72,7 @@ class TestRow(forms.Form):
         data = self.cleaned_data
         if self.errors or self.is_empty:
             return data
-        kind = data["kind"] or KINDS[0]
+        kind = self._kind()
         needed = ("name", "x", "y", "a") if kind == SC_EAT else ("name", "x", "y", "a", "b")
         for name in needed:
             if not data[name]:
@@ -82,17 +82,20 @@ class TestRow(forms.Form):
         if kind == SC_EAT and len(lines_of(data["a"])) > 1:
             self.add_error("a", gettext("SC-EAT has one text. Write it in one line, or choose EAT."))
         if not self.errors:
-            self._check(self.as_test(kind))
+            self._check(self.as_test())
         return data
 
-    def as_test(self, kind: str = "") -> EffectTest:
+    def as_test(self) -> EffectTest:
         """Of a row that is not empty."""
         data = self.cleaned_data
-        kind = kind or data["kind"] or KINDS[0]
+        kind = self._kind()
         x, y, a, b = (lines_of(data[name]) for name in ("x", "y", "a", "b"))
         if kind == SC_EAT:
             return EffectTest(name=data["name"], kind=kind, x=x, y=y, target=a[0])
         return EffectTest(name=data["name"], kind=kind, x=x, y=y, a=a, b=b)
+
+    def _kind(self) -> str:
+        return str(self.cleaned_data["kind"] or KINDS[0])
 
     def _check(self, test: EffectTest) -> None:
         """By the rules of files, which say the number of the test first."""
@@ -102,11 +105,12 @@ class TestRow(forms.Form):
         except TestFileRefused as refused:
             self.add_error(None, str(refused).removeprefix(f"test 1 ('{test.name[:60]}'): "))
 
-    def check_groups(self, image_set: ImageSet, groups: list[str]) -> None:
+    def check_groups(self, groups: SetGroups) -> None:
         for name in ("x", "y"):
-            absent = [each for each in lines_of(self.cleaned_data[name]) if each not in groups]
-            if absent:
-                self.add_error(name, absent_group(absent[0], image_set, groups))
+            try:
+                check_groups(name, lines_of(self.cleaned_data[name]), groups)
+            except FileRefused as refused:
+                self.add_error(name, str(refused))
 
 
 class TestRows(forms.BaseFormSet[TestRow]):
@@ -122,9 +126,9 @@ class TestRows(forms.BaseFormSet[TestRow]):
         return (form for form in self.forms if hasattr(form, "cleaned_data") and not form.is_empty)
 
     def check_groups(self, image_set: ImageSet) -> bool:
-        groups = groups_of_set(image_set)
+        groups = SetGroups(image_set)
         for form in self.filled():
-            form.check_groups(image_set, groups)
+            form.check_groups(groups)
         return not any(form.errors for form in self.forms)
 
 

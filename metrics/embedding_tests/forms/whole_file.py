@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ImageSet
-from metrics.embedding_tests.data import published_file, published_names
 from metrics.embedding_tests.forms.base import LARGEST, NamedForm, text_area
+from metrics.embedding_tests.published_files import published_files
 from metrics.embedding_tests.services import FileRefused, check
 from metrics.embedding_tests.test_file import LONGEST_TEXT, TestFileRefused, as_toml_data, parse
 
@@ -55,7 +55,7 @@ class TestFileForm(NamedForm):
         super().__init__(*args, **kwargs)
         published = self.fields["published"]
         assert isinstance(published, forms.ChoiceField)
-        published.choices = [("", gettext("none")), *((name, name) for name in published_names())]
+        published.choices = [("", gettext("none")), *((name, name) for name in published_files())]
 
     def clean(self) -> dict[str, Any]:
         super().clean()
@@ -82,8 +82,7 @@ class TestFileForm(NamedForm):
                 "published", gettext("You gave a file of your own. Choose none here, or empty its field.")
             )
             return
-        found = published_file(name)
-        assert found is not None  # one of the choices
+        found = published_files()[name]
         self.cleaned_data["text"] = found.text
         self.cleaned_data["reference"] = self.cleaned_data["reference"] or found.reference
 
