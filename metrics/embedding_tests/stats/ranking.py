@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import pearsonr
+
+from metrics.core.stats import bootstrap
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -12,7 +15,7 @@ Ints = npt.NDArray[np.int64]
 @dataclass(frozen=True)
 class Correlation:
     """Pearson's rho of a group's shares with the reference over the regions, with its 95 % interval (Fisher's
-    z) and two-sided p. NaN where a side does not vary."""
+    z) and two-sided p. NaN where a side does not vary, or with fewer than four regions."""
 
     rho: float
     rho_low: float
@@ -23,8 +26,9 @@ class Correlation:
 @dataclass(frozen=True)
 class Comparison:
     """`groups`: one correlation for each group. `r2`: of the multivariate linear regression of the reference
-    on the shares, the uniform average over groups (as scikit-learn's r2_score); NaN with fewer regions than
-    unknowns."""
+    on the shares, the uniform average over groups (as scikit-learn's r2_score); NaN unless there are more
+    regions than unknowns (a coefficient for each group, and the intercept), or where a group's reference does
+    not vary."""
 
     groups: tuple[Correlation, ...]
     r2: float
@@ -34,12 +38,91 @@ def shares(cosines: Floats, groups: Ints, *, drawings: int, top: int, rng: np.ra
     """Mean shares of the groups among the `top` images, shape (prompts, groups).
 
     `cosines`: (prompts, images); `groups`: (images,), numbers from 0. In each of `drawings`, every group is
-    brought to the size of the smallest by drawing without replacement; `top` 0: that size. Raises ValueError
-    for a group without images, or a `top` larger than the images drawn.
+    brought to the size of the smallest by drawing without replacement; `top` 0: that size. Equal cosines are
+    in a random order, the same in all drawings. Raises ValueError for a group without images, or a `top`
+    larger than the images drawn.
+
+    Examples
+    --------
+    >>> cosines, groups = np.array([[0.9, 0.1, 0.5, 0.4]]), np.array([0, 0, 1, 1])
+    >>> shares(cosines, groups, drawings=10, top=1, rng=np.random.default_rng(0)).tolist()
+    [[1.0, 0.0]]
     """
-    raise NotImplementedError
+    sizes = np.bincount(groups) if len(groups) else np.zeros(1, dtype=np.int64)
+    size = int(sizes.min())
+    if not size:
+        raise ValueError(f"Group {int(sizes.argmin())} has no image.")
+    top = top or size
+    if top > size * len(sizes):
+        raise ValueError(f"The top {top} images of {size * len(sizes)} that are drawn.")
+    if bool((sizes == size).all()):
+        drawings = 1  # each drawing has all images
+    shuffled = rng.permutation(len(groups))
+    members = groups[shuffled]
+    order = np.argsort(-cosines[:, shuffled], axis=1, kind="stable")
+    counts = np.zeros((len(cosines), len(sizes)), dtype=np.int64)
+    for rows in bootstrap.chunks(drawings, 8 * len(groups)):
+        drawn = _draw(members, sizes, size, rows.stop - rows.start, rng)
+        for prompt, ordered in enumerate(order):
+            counts[prompt] += _count(drawn[ordered], members[ordered], top, len(sizes))
+    return np.asarray(counts / (drawings * top))
 
 
 def compare(found: Floats, reference: Floats) -> Comparison:
-    """Shares against the reference, both (regions, groups)."""
-    raise NotImplementedError
+    """Shares against the reference, both (regions, groups).
+
+    Examples
+    --------
+    >>> found = np.array([[0.1], [0.2], [0.3], [0.4]])
+    >>> comparison = compare(found, 2 * found)
+    >>> round(comparison.groups[0].rho, 9), round(comparison.r2, 9)
+    (1.0, 1.0)
+    """
+    if found.shape != reference.shape:
+        raise ValueError(f"Shares of shape {found.shape} and a reference of shape {reference.shape}.")
+    return Comparison(
+        groups=tuple(_correlation(*each) for each in zip(found.T, reference.T, strict=True)),
+        r2=_r_squared(found, reference),
+    )
+
+
+def _draw(
+    members: Ints, sizes: Ints, size: int, drawings: int, rng: np.random.Generator
+) -> npt.NDArray[np.bool_]:
+    """Which images each drawing has, shape (images, drawings)."""
+    drawn = np.ones((len(members), drawings), dtype=np.bool_)
+    for group in np.flatnonzero(sizes > size):
+        keys = rng.random((int(sizes[group]), drawings))
+        last = np.partition(keys, size - 1, axis=0)[size - 1]
+        drawn[members == group] = keys <= last
+    return drawn
+
+
+def _count(drawn: npt.NDArray[np.bool_], members: Ints, top: int, groups: int) -> Ints:
+    """The groups of the first `top` images of all drawings together. `drawn`: (images, drawings), the most
+    similar image first."""
+    taken = drawn & (np.cumsum(drawn, axis=0, dtype=np.int32) <= top)
+    return np.bincount(members, weights=taken.sum(axis=1), minlength=groups).astype(np.int64)
+
+
+def _correlation(found: Floats, reference: Floats) -> Correlation:
+    if len(found) < 4 or not _varies(found) or not _varies(reference):
+        return Correlation(*[float("nan")] * 4)
+    result = pearsonr(found, reference)
+    low, high = result.confidence_interval(0.95)
+    return Correlation(float(result.statistic), float(low), float(high), float(result.pvalue))
+
+
+def _r_squared(found: Floats, reference: Floats) -> float:
+    regions, groups = found.shape
+    if regions < groups + 2 or not all(_varies(each) for each in reference.T):
+        return float("nan")
+    predictors = np.column_stack([np.ones(regions), found])
+    # shares sum to one, so the solution is not unique, and what it predicts is
+    residuals = reference - predictors @ np.linalg.lstsq(predictors, reference)[0]
+    spread = np.square(reference - reference.mean(axis=0)).sum(axis=0)
+    return float((1 - np.square(residuals).sum(axis=0) / spread).mean())
+
+
+def _varies(values: Floats) -> bool:
+    return float(np.ptp(values)) > 1e-12 * float(np.abs(values).max())
