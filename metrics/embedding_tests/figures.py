@@ -104,13 +104,13 @@ def map_figure(tested: Tested, found: RankingResult, number: int) -> Figure | No
             name=f"{tested.stored.name}-{MAP}{number}",
             title=group,
             subtitle=_ranked(tested),
-            notes=("US states are squares of one size.",) if _any_state(found) else (),
+            notes=("US states are squares of one size.",) if _states_only(found) else (),
         ),
     )
 
 
-def _any_state(found: RankingResult) -> bool:
-    return any(tile_of(row.region) for row in found.rows)
+def _states_only(found: RankingResult) -> bool:
+    return all(tile_of(row.region) for row in found.rows)
 
 
 def _ranked(tested: Tested) -> tuple[str, ...]:

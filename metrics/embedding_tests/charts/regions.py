@@ -92,12 +92,12 @@ def points_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure:
 def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | None:
     """Two maps of one group, shares and reference, in the same colours. US states are squares on a grid,
     countries have their shapes. None if no region is on either map."""
-    if any(tile_of(point.region) for point in points):
+    # a table has states only or countries only; Georgia is both
+    if all(tile_of(point.region) for point in points):
         places = {point.region: tile.code for point in points if (tile := tile_of(point.region))}
         draw = _tile_map
     else:
         places = {point.region: country.code for point in points if (country := country_of("", point.region))}
-        places = {region: code for region, code in places.items() if code in shapes()}
         draw = _world_map
     if not places:
         return None
@@ -183,13 +183,21 @@ def _world_map(
         }
         for code, shape in shapes().items()
     ]
+    small = [
+        {"x": country.point[0], "y": country.point[1], **_datum(point)}
+        for point in points
+        if (country := country_of("", point.region)) is not None and country.point is not None
+    ]
     base = alt.Chart(alt.Data(values=data)).project("equalEarth")
+    dots = alt.Chart(alt.Data(values=small)).project("equalEarth").mark_circle(size=40, stroke=INK, opacity=1)
+    colour, tooltip = _colour(alt, field, colours), _tooltip(alt)
     layers = [
         alt.Chart(alt.sphere()).mark_geoshape(fill=_SEA).project("equalEarth"),
         base.mark_geoshape(fill=NOTHING, stroke=LINE_FAINT, strokeWidth=0.5),
         base.mark_geoshape(stroke="white", strokeWidth=0.5)
         .transform_filter(f"isValid(datum.{field})")
-        .encode(color=_colour(alt, field, colours), tooltip=_tooltip(alt)),
+        .encode(color=colour, tooltip=tooltip),
+        *([dots.encode(longitude="x:Q", latitude="y:Q", color=colour, tooltip=tooltip)] if small else []),
     ]
     width, height = _WORLD
     return alt.layer(*layers).properties(width=width, height=height, title=_heading(alt, title))

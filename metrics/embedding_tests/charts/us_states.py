@@ -69,7 +69,6 @@ _NAMES = {
     "Wisconsin": "WI",
     "Wyoming": "WY",
 }
-_OTHER_NAMES = {"washington, d.c.": "DC", "washington, dc": "DC", "washington d.c.": "DC"}
 
 
 @dataclass(frozen=True)
@@ -94,18 +93,15 @@ def _tiles() -> dict[str, Tile]:
 
 TILES = _tiles()
 """By abbreviation: 50 states and DC."""
-_BY_NAME = {
-    **{name.casefold(): TILES[code] for name, code in _NAMES.items()},
-    **{name: TILES[code] for name, code in _OTHER_NAMES.items()},
-}
+_BY_NAME = {tile.name: tile for tile in TILES.values()}
 
 
 def tile_of(region: str) -> Tile | None:
-    """The tile of a state, by its name or its abbreviation in capitals; None for anything else.
+    """The tile of a state, by its name; None for anything else.
 
     Examples
     --------
-    >>> tile_of("Ohio").code, tile_of("WA").name, tile_of("Bavaria")
-    ('OH', 'Washington', None)
+    >>> tile_of("Ohio").code, tile_of("Bavaria")
+    ('OH', None)
     """
-    return _BY_NAME.get(region.strip().casefold()) or TILES.get(region.strip())
+    return _BY_NAME.get(region)

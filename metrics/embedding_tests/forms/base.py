@@ -15,7 +15,7 @@ LARGEST = 2_000_000
 """Bytes of an uploaded file, and characters of a pasted one."""
 
 
-def file_text(file: UploadedFile[Any]) -> str:
+def file_text(file: "UploadedFile[Any]") -> str:
     """The text of an uploaded file. Raises ValidationError."""
     if (file.size or 0) > LARGEST:
         raise forms.ValidationError(gettext("The file is larger than 2 MB. Divide it."))

@@ -1,7 +1,7 @@
 """The tests of a file, a row each."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 from django import forms
@@ -113,7 +113,18 @@ class TestRow(forms.Form):
                 self.add_error(name, str(refused))
 
 
-class TestRows(forms.BaseFormSet[TestRow]):
+if TYPE_CHECKING:
+    _RowSet = forms.BaseFormSet[TestRow]
+else:
+    # Django's form sets take no type at run time
+    _RowSet = forms.BaseFormSet
+
+
+class TestRows(_RowSet):
+    """The tests of a file. Errors of a row are in it."""
+
+    __test__ = False  # for pytest
+
     def clean(self) -> None:
         names: set[str] = set()
         for form in self.filled():
