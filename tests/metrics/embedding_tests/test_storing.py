@@ -114,7 +114,7 @@ def test_a_published_file_is_stored_for_a_set_of_ones_own(client, maker):
         (
             {
                 "text": given.toml(ranking={**given.RANKING, "prompt": "x" * 490 + " {region}"}),
-                "reference": given.REFERENCE,
+                "reference": "s,White,Asian\nMassachusetts,0.5,0.5\n",
             },
             "text",
             "Shorten it",
