@@ -205,7 +205,10 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(
         ("new_embedding_tests", "edit_embedding_tests"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422))
     ),
-    **dict.fromkeys(("delete_embedding_tests", "embed_test_texts"), (READ_ONLY, NOBODY)),
+    **dict.fromkeys(
+        ("delete_embedding_tests", "embed_test_texts"),
+        ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    ),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
     # there is no run to try again
     "retry_scores": (READ_ONLY, NOBODY),
