@@ -8,6 +8,8 @@ from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview
 from metrics.depiction import views as depiction
+from metrics.embedding_tests.views import results as embedding_test_results
+from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
 from metrics.pull import views as pull
 from metrics.quality import views as quality
@@ -17,6 +19,7 @@ from metrics.votes import views as votes
 
 _ASSOCIATIONS = "associations/<int:pk>/"
 _CANDIDATES = "candidate-runs/<int:pk>/"
+_EMBEDDING_TESTS = "embedding-tests/<int:pk>/"
 
 urlpatterns = [
     path("associations/new/", association_plans.plan_associations, name="plan_associations"),
@@ -48,6 +51,36 @@ urlpatterns = [
     path("inference/new/", inference.new_inference, name="new_inference"),
     path("inference/<int:pk>/", inference.inference, name="inference"),
     path("inference/<int:pk>/figure.<slug:fmt>", inference.inference_figure_file, name="inference_figure"),
+    path("embedding-tests/", embedding_test_results.embedding_tests, name="embedding_tests"),
+    path("embedding-tests/new/", embedding_test_files.new_embedding_tests, name="new_embedding_tests"),
+    path(_EMBEDDING_TESTS, embedding_test_results.embedding_test_file, name="embedding_test_file"),
+    path(f"{_EMBEDDING_TESTS}edit/", embedding_test_files.edit_embedding_tests, name="edit_embedding_tests"),
+    path(
+        f"{_EMBEDDING_TESTS}delete/",
+        embedding_test_files.delete_embedding_tests,
+        name="delete_embedding_tests",
+    ),
+    path(
+        f"{_EMBEDDING_TESTS}tests.<slug:fmt>",
+        embedding_test_files.embedding_test_download,
+        name="embedding_test_download",
+    ),
+    path(f"{_EMBEDDING_TESTS}texts/", embedding_test_results.embed_test_texts, name="embed_test_texts"),
+    path(
+        f"{_EMBEDDING_TESTS}encoders/",
+        embedding_test_results.embedding_test_encoders,
+        name="embedding_test_encoders",
+    ),
+    path(
+        f"{_EMBEDDING_TESTS}ranking/",
+        embedding_test_results.embedding_test_ranking,
+        name="embedding_test_ranking",
+    ),
+    path(
+        f"{_EMBEDDING_TESTS}figures/<slug:figure>.<slug:fmt>",
+        embedding_test_results.embedding_test_figure,
+        name="embedding_test_figure",
+    ),
     path("studies/<slug:name>/overview/", overview.overview, name="overview"),
     path("studies/<slug:name>/overview/live/", overview.live, name="overview_live"),
     path("studies/<slug:name>/agreement/", agreement.agreement, name="agreement"),

@@ -9,6 +9,7 @@ from metrics.associations.api import results as association_results
 from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
+from metrics.embedding_tests import api as embedding_tests
 from metrics.inference import api as inference
 from metrics.quality import api as quality
 from metrics.score_runs import api as score_runs
@@ -17,6 +18,7 @@ from metrics.votes import api as votes
 _RUNS = "studies/<slug:name>/score-runs"
 _ASSOCIATIONS = "association-runs/<int:number>"
 _CANDIDATES = "candidate-runs/<int:number>"
+_EMBEDDING_TESTS = "embedding-test-files/<int:number>"
 _FIGURE = "studies/<slug:name>/figures/<slug:figure>"
 
 urlpatterns = [
@@ -29,6 +31,31 @@ urlpatterns = [
         "inference-runs/<int:number>/figure/<slug:file_format>",
         inference.InferenceFigure.as_view(),
         name="inference_figure",
+    ),
+    path("embedding-test-files", embedding_tests.EmbeddingTestFiles.as_view(), name="embedding_test_files"),
+    path(_EMBEDDING_TESTS, embedding_tests.OneEmbeddingTestFile.as_view(), name="embedding_test_file"),
+    path(
+        f"{_EMBEDDING_TESTS}/results",
+        embedding_tests.EmbeddingTestResults.as_view(),
+        name="embedding_test_results",
+    ),
+    path(
+        f"{_EMBEDDING_TESTS}/encoders",
+        embedding_tests.EmbeddingTestEncoders.as_view(),
+        name="embedding_test_encoders",
+    ),
+    path(
+        f"{_EMBEDDING_TESTS}/ranking",
+        embedding_tests.EmbeddingTestRanking.as_view(),
+        name="embedding_test_ranking",
+    ),
+    path(
+        f"{_EMBEDDING_TESTS}/texts", embedding_tests.EmbeddingTestTexts.as_view(), name="embedding_test_texts"
+    ),
+    path(
+        f"{_EMBEDDING_TESTS}/figures/<slug:figure>/<slug:file_format>",
+        embedding_tests.EmbeddingTestFigure.as_view(),
+        name="embedding_test_figure",
     ),
     path("studies/<slug:name>/scores", score_runs.Scores.as_view(), name="scores"),
     path(_RUNS, score_runs.ScoreRuns.as_view(), name="score_runs"),

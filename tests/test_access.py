@@ -36,6 +36,7 @@ from tests import factories
 from tests.generation.answers.answered import a_run, answer
 from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
+from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
 
 pytestmark = pytest.mark.django_db
@@ -194,6 +195,20 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         ("inference_runs", "inference", "inference_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
     ),
     "new_inference": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    **dict.fromkeys(
+        (
+            *("embedding_tests", "embedding_test_file", "embedding_test_encoders", "embedding_test_ranking"),
+            *("embedding_test_figure", "embedding_test_download"),
+        ),
+        (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405)),
+    ),
+    **dict.fromkeys(
+        ("new_embedding_tests", "edit_embedding_tests"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422))
+    ),
+    **dict.fromkeys(
+        ("delete_embedding_tests", "embed_test_texts"),
+        ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    ),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
     # there is no run to try again
     "retry_scores": (READ_ONLY, NOBODY),
@@ -217,6 +232,7 @@ WITHOUT_STUDY = {
     "tokens",
     "methods",
     *("inference_runs", "new_inference"),
+    *("embedding_tests", "new_embedding_tests"),
     "exposure_all",
     "exposure_all_csv",
     "audit",
@@ -296,6 +312,9 @@ class World:
         )
         self.inference = empty_run("inferred", "votes")
         add_pair(self.inference, "Mexican", "lazy")
+        self.embedded = embedding_tests.embedded()
+        embedding_tests.texts(self.embedded)
+        self.tests = embedding_tests.stored(self.embedded)
         self.asked = asked.run("(Mexican, dance)")
         self.candidate = asked.found(self.asked).candidates.get()
         self.associations = judged.a_list("associated")
@@ -335,6 +354,9 @@ class World:
             return reverse(name, args=[self.run.pk])
         if name == "inference":
             return reverse(name, args=[self.inference.pk])
+        if "embedding_test" in name or name == "embed_test_texts":
+            more = {"embedding_test_figure": ["effects", "csv"], "embedding_test_download": ["toml"]}
+            return reverse(name, args=[self.tests.pk, *more.get(name, [])])
         if name == "inference_figure":
             return reverse(name, args=[self.inference.pk, "csv"])
         if name in {"candidates", "candidate", "candidate_action"}:

@@ -39,6 +39,7 @@ from tests import factories
 from tests.generation.answers.answered import answer
 from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
+from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
 from tests.test_access import OWN, World, urls
 
@@ -73,6 +74,9 @@ WITHOUT_ROWS = {
     *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
+    # with more tests in tests/metrics/embedding_tests
+    *("new_embedding_tests", "edit_embedding_tests", "embedding_test_file", "embedding_test_encoders"),
+    *("embedding_test_ranking", "embedding_test_figure", "embedding_test_download"),
 }
 """Pages that show no list, or whose rows are figures and files rather than what is asked for one by one: they
 are measured all the same, and need not become longer."""
@@ -95,6 +99,8 @@ API_WITHOUT_ROWS = {
         "own_studies",
         "answers",
         "inference_figure",
+        *("embedding_test_file", "embedding_test_results", "embedding_test_encoders"),
+        *("embedding_test_ranking", "embedding_test_figure"),
         *("run_limits", "run_answer"),
         *("association_list", "model_association"),
         *("association_comparison", "association_results", "association_figure"),
@@ -160,6 +166,7 @@ class Growing(World):
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
         empty_run(f"inferred {number}", "votes")
         add_pair(self.inference, f"Group {number}", "lazy")
+        embedding_tests.stored(self.embedded, f"tests-{number}")
         answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
@@ -284,6 +291,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "images": world.image.pk,
         "runs": world.run.pk,
         "inference-runs": world.inference.pk,
+        "embedding-test-files": world.tests.pk,
         "associations": world.association.pk,
         "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,

@@ -58,6 +58,10 @@ SHARED = {
     *("catalogue_group", "catalogue_attribute", "association", "source"),
     *("inference", "inference_figure"),
     *("api:inference_run", "api:inference_pairs", "api:inference_figure"),
+    *("embedding_test_file", "embedding_test_encoders", "embedding_test_ranking", "embedding_test_figure"),
+    *("embedding_test_download", "edit_embedding_tests", "delete_embedding_tests", "embed_test_texts"),
+    *("api:embedding_test_file", "api:embedding_test_results", "api:embedding_test_encoders"),
+    *("api:embedding_test_ranking", "api:embedding_test_texts", "api:embedding_test_figure"),
 }
 """The catalogue, and what models say about it, is of all who lead a study."""
 DOORS = sorted(
@@ -151,7 +155,8 @@ class Team:
             "image-sets": self.image.image_set.name,
             "sets": self.image.image_set.name,
             "images": self.image.pk,
-            **dict.fromkeys(("runs", "inference", "inference-runs"), self.run.pk),
+            **dict.fromkeys(("runs", "inference", "inference-runs", "embedding-tests"), self.run.pk),
+            "embedding-test-files": self.run.pk,
             "candidate-runs": self.asked.pk,
             "candidates": self.candidate.pk,
             "answers": self.asked.answers.get().pk,

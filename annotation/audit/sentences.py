@@ -31,6 +31,9 @@ SENTENCES: dict[str, str] = {
     "embeddings imported": gettext_noop(
         "Imported embeddings of %(images)s images and %(texts)s texts into run %(run)s."
     ),
+    "embedding tests changed": gettext_noop("Changed the embedding tests %(name)s of %(image_set)s."),
+    "embedding tests created": gettext_noop("Stored the embedding tests %(name)s of %(image_set)s."),
+    "embedding tests deleted": gettext_noop("Deleted the embedding tests %(name)s of %(image_set)s."),
     "export": gettext_noop("Exported answers as %(format)s."),
     "export_download": gettext_noop("Downloaded a finished export as %(format)s."),
     "finished images imported": gettext_noop("Uploaded images to the set %(set)s."),

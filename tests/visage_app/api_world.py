@@ -14,6 +14,7 @@ from tests.generation.image_sets import world as pictures
 from tests.metrics import cast
 from tests.metrics.associations import judged
 from tests.metrics.candidates import asked as asked_models
+from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
 
 _SCOPES = ("read", "manage", "annotate")
@@ -56,6 +57,8 @@ class World:
         given = asked_models.run("(Mexican, dance)")
         inferred = empty_run("inferred", "votes")
         add_pair(inferred, "Mexican", "lazy")
+        embedded = embedding_tests.embedded()
+        embedding_tests.texts(embedded)
         found = judged.a_list("associated")
         judged.pair(found, "old", "wise", negative=False)
         self.known: dict[str, str | int] = {
@@ -86,6 +89,7 @@ class World:
             "candidates": asked_models.found(given).candidates.get().pk,
             "answers": given.answers.get().pk,
             "inference-runs": inferred.pk,
+            "embedding-test-files": embedding_tests.stored(embedded).pk,
         }
 
     @staticmethod

@@ -13,6 +13,14 @@ WHOLE = {
     "identities_list": COMPUTED,
     "quality_list": COMPUTED,
     **dict.fromkeys(("inference_runs_read", "inference_runs_pairs"), COMPUTED),
+    **dict.fromkeys(
+        (
+            "embedding_test_files_results",
+            "embedding_test_files_encoders",
+            "embedding_test_files_ranking",
+        ),
+        COMPUTED,
+    ),
 }
 PAGED = {"order", "limit", "cursor"}
 

@@ -1,0 +1,236 @@
+"""Shares of groups by region beside a reference: points, tiles of US states, and maps of the world."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metrics.core.charts.figure import (
+    COLOURS,
+    INK,
+    INK_SOFT,
+    LINE_FAINT,
+    NOTHING,
+    SEQUENCE,
+    Figure,
+    apply_style,
+)
+from metrics.depiction.charts.geography import country_of, shapes
+from metrics.embedding_tests.charts.us_states import TILES, tile_of
+
+_COLUMNS = ("region", "group", "share", "reference")
+_TILE = 38
+_WORLD = (470, 240)
+_SEA = "#f3f5f8"
+_PANELS = (("share", "Share of the images found"), ("reference", "Reference"))
+
+
+@dataclass(frozen=True)
+class RegionPoint:
+    """A group's share of the images found for a region, and of the reference there; both 0 to 1."""
+
+    region: str
+    group: str
+    share: float
+    reference: float
+
+
+@dataclass(frozen=True)
+class RegionTexts:
+    """`subtitle`: what was ranked, by whom."""
+
+    name: str
+    title: str
+    subtitle: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def points_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure:
+    """A panel for each group: a point for each region, and the line on which both shares are equal."""
+    # altair takes most of a second to import, too long for every command
+    import altair as alt
+
+    groups = list(dict.fromkeys(point.group for point in points))
+    top = min(1.0, 1.05 * max([0.05, *(end for point in points for end in (point.share, point.reference))]))
+    scale = alt.Scale(domain=[0, top], nice=False)
+    axis: dict[str, Any] = {"format": ".0%", "tickCount": 5, "grid": True, "gridColor": LINE_FAINT}
+    axis["gridOpacity"] = 0.6
+    ends = [{"group": group, "a": 0, "b": top} for group in groups]
+    panels = []
+    for place, group in enumerate(groups):
+        line = (
+            alt.Chart(alt.Data(values=[each for each in ends if each["group"] == group]))
+            .mark_rule(color=INK_SOFT, strokeDash=[4, 3])
+            .encode(x=alt.X("a:Q"), y=alt.Y("a:Q"), x2="b:Q", y2="b:Q")
+        )
+        dots = (
+            alt.Chart(alt.Data(values=[_datum(each) for each in points if each.group == group]))
+            .mark_point(filled=True, size=45, opacity=0.75, color=COLOURS[place % len(COLOURS)])
+            .encode(
+                x=alt.X("reference:Q", title="reference", scale=scale, axis=alt.Axis(**axis)),
+                y=alt.Y("share:Q", title="share of the images found", scale=scale, axis=alt.Axis(**axis)),
+                tooltip=_tooltip(alt),
+            )
+        )
+        titled = alt.layer(line, dots).properties(
+            width=230, height=230, title=alt.TitleParams(group, fontSize=13, subtitleFontSize=12)
+        )
+        panels.append(titled)
+    chart = alt.concat(*panels, columns=2, spacing=24)
+    means = "; ".join(f"{group}: {_mean(points, group)}" for group in groups)
+    return Figure(
+        name=texts.name,
+        title=texts.title,
+        alt=f"{texts.title}: a point for each region, of {len(groups)} groups. {means}.",
+        columns=_COLUMNS,
+        rows=_rows(points),
+        spec=apply_style(chart, texts.title, list(texts.subtitle)),
+        notes=texts.notes,
+    )
+
+
+def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | None:
+    """Two maps of one group, shares and reference, in the same colours. US states are squares on a grid,
+    countries have their shapes. None if no region is on either map."""
+    # a table has states only or countries only; Georgia is both
+    if all(tile_of(point.region) for point in points):
+        places = {point.region: tile.code for point in points if (tile := tile_of(point.region))}
+        draw = _tile_map
+    else:
+        places = {point.region: country.code for point in points if (country := country_of("", point.region))}
+        draw = _world_map
+    if not places:
+        return None
+    import altair as alt
+
+    shown = [point for point in points if point.region in places]
+    high = max([0.01, *(end for point in shown for end in (point.share, point.reference))])
+    colours = alt.Scale(range=list(SEQUENCE), domain=[0, high], interpolate="lab")
+    notes = [*texts.notes, "Both maps have the same scale."]
+    if absent := [point.region for point in points if point.region not in places]:
+        notes.append(f"Not on the map: {', '.join(absent)}.")
+    drawn = alt.hconcat(*(draw(alt, shown, places, panel, colours) for panel in _PANELS), spacing=26)
+    lines = [line for note in notes for line in textwrap.wrap(note, 130)]
+    text = (
+        alt.Chart(alt.Data(values=[{"lines": lines}]))
+        .mark_text(align="left", baseline="top", fontSize=12, lineHeight=16, color=INK_SOFT)
+        .encode(x=alt.value(0), y=alt.value(0), text="lines:N")
+        .properties(width=860, height=16 * len(lines))
+    )
+    ordered = sorted(shown, key=lambda point: -point.share)
+    return Figure(
+        name=texts.name,
+        title=texts.title,
+        alt=f"Two maps. {texts.title}. Highest: "
+        + "; ".join(f"{each.region} {each.share:.1%}, reference {each.reference:.1%}" for each in ordered[:5])
+        + ".",
+        columns=_COLUMNS,
+        rows=_rows(points),
+        spec=apply_style(alt.vconcat(drawn, text, spacing=6), texts.title, list(texts.subtitle)),
+        notes=tuple(notes),
+    )
+
+
+def _tile_map(
+    alt: Any, points: Sequence[RegionPoint], places: dict[str, str], panel: tuple[str, str], colours: Any
+) -> Any:
+    field, title = panel
+    by_code = {places[point.region]: point for point in points}
+    high = colours.domain[1]
+    data = [
+        {
+            "code": tile.code,
+            "column": tile.column,
+            "row": tile.row,
+            "ink": INK,
+            **({"region": tile.name} if tile.code not in by_code else _datum(by_code[tile.code])),
+        }
+        for tile in TILES.values()
+    ]
+    for each in data:
+        # the dark half of the colours needs white letters
+        if each.get(field, 0) > 0.5 * high:
+            each["ink"] = "#ffffff"
+    columns, rows = (1 + max(getattr(tile, name) for tile in TILES.values()) for name in ("column", "row"))
+    base = alt.Chart(alt.Data(values=data)).encode(
+        x=alt.X("column:O", axis=None, scale=alt.Scale(domain=list(range(columns)), padding=0.04)),
+        y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(rows)), padding=0.04)),
+    )
+    empty = base.mark_rect(fill=NOTHING, stroke=LINE_FAINT)
+    filled = (
+        base.mark_rect()
+        .transform_filter(f"isValid(datum.{field})")
+        .encode(color=_colour(alt, field, colours), tooltip=_tooltip(alt))
+    )
+    letters = base.mark_text(fontSize=11).encode(text="code:N", color=alt.Color("ink:N", scale=None))
+    return (
+        alt.layer(empty, filled, letters)
+        .resolve_scale(color="independent")
+        .properties(width=_TILE * columns, height=_TILE * rows, title=_heading(alt, title))
+    )
+
+
+def _world_map(
+    alt: Any, points: Sequence[RegionPoint], places: dict[str, str], panel: tuple[str, str], colours: Any
+) -> Any:
+    field, title = panel
+    by_code = {places[point.region]: point for point in points}
+    data = [
+        {
+            "type": "Feature",
+            "geometry": shape["geometry"],
+            **({"region": shape["name"]} if code not in by_code else _datum(by_code[code])),
+        }
+        for code, shape in shapes().items()
+    ]
+    small = [
+        {"x": country.point[0], "y": country.point[1], **_datum(point)}
+        for point in points
+        if (country := country_of("", point.region)) is not None and country.point is not None
+    ]
+    base = alt.Chart(alt.Data(values=data)).project("equalEarth")
+    dots = alt.Chart(alt.Data(values=small)).project("equalEarth").mark_circle(size=46, stroke=INK, strokeWidth=0.7, opacity=1)
+    colour, tooltip = _colour(alt, field, colours), _tooltip(alt)
+    layers = [
+        alt.Chart(alt.sphere()).mark_geoshape(fill=_SEA).project("equalEarth"),
+        base.mark_geoshape(fill=NOTHING, stroke=LINE_FAINT, strokeWidth=0.5),
+        base.mark_geoshape(stroke="white", strokeWidth=0.5)
+        .transform_filter(f"isValid(datum.{field})")
+        .encode(color=colour, tooltip=tooltip),
+        *([dots.encode(longitude="x:Q", latitude="y:Q", color=colour, tooltip=tooltip)] if small else []),
+    ]
+    width, height = _WORLD
+    return alt.layer(*layers).properties(width=width, height=height, title=_heading(alt, title))
+
+
+def _colour(alt: Any, field: str, colours: Any) -> Any:
+    legend = alt.Legend(orient="bottom", title=None, format=".0%", gradientLength=220, gradientThickness=11)
+    return alt.Color(f"{field}:Q", scale=colours, legend=legend)
+
+
+def _heading(alt: Any, text: str) -> Any:
+    return alt.TitleParams(text, fontSize=13, offset=8)
+
+
+def _tooltip(alt: Any) -> list[Any]:
+    return [
+        alt.Tooltip("region:N", title="Region"),
+        alt.Tooltip("share:Q", title="Share of the images found", format=".1%"),
+        alt.Tooltip("reference:Q", title="Reference", format=".1%"),
+    ]
+
+
+def _datum(point: RegionPoint) -> dict[str, Any]:
+    return {"region": point.region, "share": point.share, "reference": point.reference}
+
+
+def _rows(points: Sequence[RegionPoint]) -> tuple[tuple[Any, ...], ...]:
+    return tuple((point.region, point.group, point.share, point.reference) for point in points)
+
+
+def _mean(points: Sequence[RegionPoint], group: str) -> str:
+    of_group = [point for point in points if point.group == group]
+    share, reference = (
+        sum(getattr(point, name) for point in of_group) / len(of_group) for name in ("share", "reference")
+    )
+    return f"on average {share:.1%} of the images found, {reference:.1%} of the reference"

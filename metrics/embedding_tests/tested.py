@@ -1,0 +1,90 @@
+"""A stored file of tests with the run whose vectors it is tested with, for pages and API. Reads."""
+
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+
+from generation.embeddings.queries import encoder_id
+from generation.models import Run
+from metrics.embedding_tests import queries
+from metrics.embedding_tests.queries import RankingResult, TestResult, TestsRefused
+from metrics.embedding_tests.reference import Reference, read_reference
+from metrics.embedding_tests.stored import is_simulated, newest_runs
+from metrics.embedding_tests.test_file import TestFile, parse
+from metrics.models import EmbeddingTestFile
+
+
+@dataclass(frozen=True)
+class Tested:
+    """`reference`: of a file that ranks images, else None."""
+
+    stored: EmbeddingTestFile
+    file: TestFile
+    run: Run
+    reference: Reference | None
+
+    @property
+    def encoder(self) -> str:
+        return encoder_id(self.run)
+
+    @property
+    def simulated(self) -> bool:
+        return is_simulated(self.run)
+
+    def missing_of_tests(self) -> list[str]:
+        """The texts of the tests that the run has not embedded."""
+        return queries.missing_texts(self.file, self.run)
+
+    def missing(self) -> list[str]:
+        """The texts of the tests and of the ranking that the run has not embedded."""
+        return queries.missing_texts(self.file, self.run, self.reference)
+
+    def missing_of_ranking(self) -> list[str]:
+        return queries.missing_texts(replace(self.file, tests=()), self.run, self.reference)
+
+    def results(self, variant: str) -> list[TestResult]:
+        """Raises TestsRefused."""
+        return queries.results(self.file, self.run, variant=variant, resamples=settings.BOOTSTRAP_RESAMPLES)
+
+    def ranking(self) -> RankingResult:
+        """Of a file with a ranking. Raises TestsRefused."""
+        assert self.reference is not None
+        return queries.ranking(self.file, self.run, self.reference)
+
+
+@dataclass(frozen=True)
+class EncoderResults:
+    """The tests of a file with the vectors of one encoder; `problem`: why there are none."""
+
+    run: Run
+    encoder: str
+    simulated: bool
+    results: tuple[TestResult, ...]
+    problem: str = ""
+    missing: int = 0
+
+
+def with_vectors(stored: EmbeddingTestFile, *, encoder: str = "") -> Tested:
+    """`encoder`: another than the file's, as in queries.run_of. Raises TestsRefused."""
+    file = parse(stored.text)
+    return _with_run(stored, file, queries.run_of(file, encoder=encoder))
+
+
+def by_encoder(stored: EmbeddingTestFile, *, variant: str) -> list[EncoderResults]:
+    """The file's tests with the newest run of each encoder of its set."""
+    file = parse(stored.text)
+    return [_encoder_results(_with_run(stored, file, run), variant) for run in newest_runs(stored.image_set)]
+
+
+def _with_run(stored: EmbeddingTestFile, file: TestFile, run: Run) -> Tested:
+    return Tested(stored, file, run, read_reference(stored.reference) if file.ranking is not None else None)
+
+
+def _encoder_results(one: Tested, variant: str) -> EncoderResults:
+    known = EncoderResults(one.run, one.encoder, one.simulated, results=())
+    if missing := len(one.missing_of_tests()):
+        return replace(known, missing=missing)
+    try:
+        return replace(known, results=tuple(one.results(variant)))
+    except TestsRefused as refused:
+        return replace(known, problem=str(refused))

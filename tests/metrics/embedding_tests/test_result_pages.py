@@ -1,0 +1,234 @@
+"""Pages of a stored file's results: numbers, words, figures, missing texts, encoders, and the ranking."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+
+from generation.jobs.services import work
+from generation.models import Embedding, Job, Run, TextEmbedding
+from metrics.embedding_tests.tested import with_vectors
+from tests import factories
+from tests.metrics.embedding_tests import stored as given
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def reader(client):
+    """The lead of a study, who may not set one up."""
+    lead = factories.user()
+    factories.study(leads=[lead])
+    client.force_login(lead)
+    return lead
+
+
+@pytest.fixture
+def maker(client):
+    made = factories.user(lead=True)
+    client.force_login(made)
+    return made
+
+
+@pytest.fixture
+def run():
+    made = given.embedded()
+    given.texts(made)
+    return made
+
+
+def page(client, name: str, stored, **query) -> str:
+    answer = client.get(reverse(name, args=[stored.pk]), query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_the_page_shows_the_numbers_of_each_test_and_a_sentence(client, reader, run):
+    stored = given.stored(run)
+    text = page(client, "embedding_test_file", stored)
+    numbers = with_vectors(stored, encoder="").results("corrected")[0].numbers
+    assert numbers.effect_size > 0.8
+    assert f"{numbers.effect_size:.2f}" in text
+    assert f"[{numbers.effect_low:.2f}, {numbers.effect_high:.2f}]" in text
+    assert "Images of “White” are closer to “we, us”, rather than to “they, them”, than images" in text
+    assert "a large effect" in text
+    assert "made elsewhere" in text
+    assert "says nothing about the people" in text
+    published = page(client, "embedding_test_file", stored, variant="published")
+    assert f"{with_vectors(stored, encoder='').results('published')[0].numbers.effect_size:.2f}" in published
+    assert "divided by n, also" in published
+
+
+@pytest.mark.parametrize("fmt", ["svg", "csv", "json"])
+def test_the_figure_of_effects_is_a_file(client, reader, run, fmt):
+    stored = given.stored(run)
+    url = reverse("embedding_test_figure", args=[stored.pk, "effects", fmt])
+    found = client.get(url, {"variant": "published", "download": ""})
+    assert found.headers["Content-Disposition"] == f'attachment; filename="we-they-effects.{fmt}"'
+    assert b"Patriotic" in found.content
+    if fmt == "csv":
+        row = found.content.decode().splitlines()[1].split(",")
+        expected = with_vectors(stored, encoder="").results("published")[0].numbers
+        assert float(row[2]) == pytest.approx(expected.effect_size)
+
+
+@pytest.mark.parametrize("figure", ["nothing", "map-0", "map-3", "map-x", "effects-1"])
+def test_other_figures_are_not_there(client, reader, run, figure):
+    stored = given.stored(run)
+    assert client.get(reverse("embedding_test_figure", args=[stored.pk, figure, "csv"])).status_code == 404
+    exe = reverse("embedding_test_figure", args=[stored.pk, "effects", "exe"])
+    assert client.get(exe).status_code == 404
+
+
+def test_a_degenerate_test_shows_its_problem_and_the_others_their_numbers(client, reader):
+    run = given.embedded()
+    given.texts(run)
+    Embedding.objects.filter(run=run, image__group__name="Asian", image__index__gt=1).delete()
+    text = page(client, "embedding_test_file", given.stored(run, ranks=False))
+    [result, _other] = with_vectors(given.stored(run, "again", ranks=False), encoder="").results("corrected")
+    assert result.numbers is None
+    assert text.count(result.problem.split("'")[0]) >= 2
+    assert "This file has a ranking only" not in text
+
+
+def test_missing_texts_of_vectors_made_elsewhere_have_a_cure_and_no_button(client, maker):
+    run = given.embedded()
+    given.texts(run, "we")
+    stored = given.stored(run, ranks=False)
+    text = page(client, "embedding_test_file", stored)
+    assert "4 texts of this file are not embedded yet" in text
+    assert "only their encoder can embed more" in text
+    assert "Embed the texts" not in text
+    answer = client.post(reverse("embed_test_texts", args=[stored.pk]), follow=True)
+    assert "made elsewhere" in answer.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_the_button_embeds_the_texts_with_the_recipe_of_the_images(client, maker, tmp_path):
+    from tests.generation.image_sets import world as pictures
+
+    made = pictures.made(pictures.pictures("White", "Asian"))
+    from generation.recipes.recipes import EmbeddingRecipe
+
+    run = pictures.made(pictures.read(made, EmbeddingRecipe(backend="fake")))
+    assert run.image_set is not None
+    stored = given.stored(run, encoder="fake")
+    text = page(client, "embedding_test_file", stored)
+    assert "Embed the texts" in text
+    assert "simulated" in text
+    answer = client.post(reverse("embed_test_texts", args=[stored.pk]))
+    assert answer.headers["Location"] == reverse("run", args=[run.pk])
+    assert Run.objects.filter(kind="embeddings").count() == 1
+    work.work(run_id=run.pk, seconds=60)
+    assert TextEmbedding.objects.filter(run=run).count() == len(given.TEXTS) + len(given.REGIONS)
+    assert "In words" in page(client, "embedding_test_file", stored)
+    assert "simulated" in page(client, "embedding_test_ranking", stored)
+
+
+def test_readers_see_no_button(client, reader):
+    run = given.embedded()
+    stored = given.stored(run)
+    assert "Embed the texts" not in page(client, "embedding_test_file", stored)
+    assert client.post(reverse("embed_test_texts", args=[stored.pk])).status_code == 404
+
+
+def test_a_set_without_vectors_is_said(client, reader, run):
+    stored = given.stored(run)
+    Run.objects.all().delete()
+    for name in ("embedding_test_file", "embedding_test_ranking"):
+        assert "No image of the set" in page(client, name, stored)
+    assert "No encoder has embedded" in page(client, "embedding_test_encoders", stored)
+    assert client.get(reverse("embedding_test_figure", args=[stored.pk, "points", "csv"])).status_code == 404
+
+
+def test_encoders_are_side_by_side(client, reader, run):
+    other = given.embedded(model="other-clip", seed=5)
+    given.texts(other, seed=6)
+    lacking = given.embedded(model="third-clip")
+    stored = given.stored(run)
+    text = page(client, "embedding_test_encoders", stored)
+    for encoder in ("their-clip", "other-clip"):
+        effect = with_vectors(stored, encoder=encoder).results("corrected")[0].numbers
+        assert f"{effect.effect_size:.2f} " in text
+    assert "5 texts are not embedded yet" in text
+    assert f"encoder={lacking.pk}" in text
+    [picture] = re.findall(r'<img src="([^"]+)"', text)
+    svg = client.get(picture.replace("&amp;", "&")).content.decode()
+    assert "other-clip" in svg
+    assert "third-clip" not in svg
+    shown = page(client, "embedding_test_file", stored, encoder=str(other.pk))
+    assert f"encoder={other.pk}" in shown
+    assert "other-clip" in shown
+
+
+def test_the_newest_run_of_an_encoder_counts(client, reader, run):
+    newer = given.embedded(seed=9)
+    given.texts(newer)
+    text = page(client, "embedding_test_encoders", given.stored(run))
+    assert f"encoder={newer.pk}" in text
+    assert f'encoder={run.pk}"' not in text
+
+
+def test_the_ranking_shows_correlations_words_points_and_maps(client, reader, run):
+    stored = given.stored(run)
+    text = page(client, "embedding_test_ranking", stored)
+    found = with_vectors(stored, encoder="").ranking()
+    assert f"{found.comparison.groups[0].rho:.2f}".replace("-", "−") in text
+    assert "“White”: on average" in text
+    assert "64.0 % of the reference" in text  # (0.9 + 0.2 + 0.8 + 0.6 + 0.7) / 5
+    assert "In each of 20 drawings" in text
+    pictures = re.findall(r'<img src="([^"]+)"', text)
+    assert [re.search(r"figures/([a-z0-9-]+)", url)[1] for url in pictures] == ["points", "map-1", "map-2"]
+    svg = client.get(pictures[1]).content.decode()
+    assert all(f">{code}<" in svg for code in ("OH", "HI", "AK", "DC"))
+    rows = client.get(reverse("embedding_test_figure", args=[stored.pk, "points", "csv"])).content.decode()
+    assert rows.splitlines()[0] == "region,group,share,reference"
+    assert len(rows.splitlines()) == 1 + 2 * len(given.REGIONS)
+
+
+def test_a_file_without_a_ranking_says_so(client, reader, run):
+    assert "has no ranking" in page(client, "embedding_test_ranking", given.stored(run, ranks=False))
+
+
+def test_annotators_see_none_of_it(client, run):
+    stored = given.stored(run)
+    client.force_login(factories.user())
+    for name, *arguments in (
+        ("embedding_tests",),
+        ("embedding_test_file", stored.pk),
+        ("embedding_test_encoders", stored.pk),
+        ("embedding_test_ranking", stored.pk),
+        ("embedding_test_figure", stored.pk, "effects", "svg"),
+        ("embedding_test_download", stored.pk, "toml"),
+        ("edit_embedding_tests", stored.pk),
+        ("new_embedding_tests",),
+    ):
+        assert client.get(reverse(name, args=arguments)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("embedding_test_file", 25), ("embedding_test_encoders", 25), ("embedding_test_ranking", 25)],
+)
+def test_pages_ask_as_many_queries_for_more_tests(
+    client, maker, run, django_assert_max_num_queries, name, most
+):
+    several = [{**given.EAT, "name": f"Test {number}"} for number in range(9)]
+    files = [given.stored(run, "few"), given.stored(run, "many", tests=several)]
+    counts = []
+    for stored in [files[0], *files]:
+        cache.clear()
+        with django_assert_max_num_queries(100) as found:
+            page(client, name, stored)
+        counts.append(len(found))
+    assert counts[1] == counts[2] <= most
+
+
+def test_the_list_shows_files_and_published_ones(client, maker, run):
+    given.stored(run)
+    text = client.get(reverse("embedding_tests")).content.decode()
+    assert "we-they" in text
+    assert "published=us-states" in text

@@ -1,0 +1,349 @@
+"""Storing files of embedding tests: as a file, in fields, by the API; changed, downloaded, deleted."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from annotation.audit.sentences import sentence
+from annotation.models import AuditEvent
+from metrics.models import EmbeddingTestFile
+from tests import factories
+from tests.annotation.api.calls import Program
+from tests.metrics.embedding_tests import stored as given
+
+pytestmark = pytest.mark.django_db
+NEW = reverse("new_embedding_tests")
+
+
+@pytest.fixture
+def maker(client):
+    made = factories.user(lead=True)
+    client.force_login(made)
+    return made
+
+
+@pytest.fixture
+def run():
+    made = given.embedded()
+    given.texts(made)
+    return made
+
+
+def as_file(**changes) -> dict[str, object]:
+    empty = {"published": "", "image_set": "", "encoder": "", "reference": ""}
+    return {"name": "tests", **empty, "text": given.toml(), **changes}
+
+
+def fields(*tests: dict[str, str], total: int | None = None, **changes) -> dict[str, object]:
+    ranking = {"ranking_prompt": "", "ranking_prompts": "", "reference": ""}
+    numbers = {"drawings": "1000", "seed": "0", "top": "0"}
+    data: dict[str, object] = {"name": "tests", "vectors": "faces their-clip", **ranking, **numbers}
+    data |= {"test-TOTAL_FORMS": str(total or len(tests) + 1), "test-INITIAL_FORMS": "0"}
+    for number, test in enumerate(tests):
+        data |= {f"test-{number}-{name}": value for name, value in test.items()}
+    return {**data, **changes}
+
+
+EAT = {"name": "We", "kind": "eat", "x": "White", "y": "Asian", "a": "we\r\nus", "b": "they, at times"}
+SC_EAT = {"name": "One", "kind": "sc-eat", "x": "White", "y": "Asian", "a": "someone", "b": ""}
+
+
+def test_a_pasted_file_is_stored_as_it_is_written(client, maker, run):
+    text = f"# mine\n{given.toml()}"
+    answer = client.post(f"{NEW}?as=file", as_file(text=text))
+    stored = EmbeddingTestFile.objects.get()
+    assert answer.headers["Location"] == reverse("embedding_test_file", args=[stored.pk])
+    assert (stored.text.replace("\r\n", "\n"), stored.owner) == (text, maker)
+    assert stored.image_set.name == "faces"
+    event = AuditEvent.objects.get(what="embedding tests created")
+    assert (event.by, event.details) == (maker, {"name": "tests", "image_set": "faces"})
+    assert sentence(event) == "Stored the embedding tests tests of faces."
+
+
+def test_uploaded_files_are_stored_with_their_reference_table(client, maker, run):
+    text = given.toml(tests=(), ranking=given.RANKING)
+    files = {
+        "file": SimpleUploadedFile("a.toml", text.encode()),
+        "reference_file": SimpleUploadedFile("states.csv", given.REFERENCE.encode("utf-8-sig")),
+    }
+    client.post(f"{NEW}?as=file", as_file(text="", **files))
+    stored = EmbeddingTestFile.objects.get()
+    assert (stored.text, stored.reference) == (text, given.REFERENCE)
+    toml = client.get(reverse("embedding_test_download", args=[stored.pk, "toml"]))
+    assert toml.content.decode() == text
+    csv = client.get(reverse("embedding_test_download", args=[stored.pk, "csv"]))
+    assert csv.content.decode() == given.REFERENCE
+    assert client.get(reverse("embedding_test_download", args=[stored.pk, "exe"])).status_code == 404
+
+
+def test_a_published_file_is_stored_for_a_set_of_ones_own(client, maker):
+    for group in ("Asian", "Black", "Latina/o", "White"):
+        factories.image(group_name=group, image_set=factories.image_set("own"))
+    assert 'value="us-states" selected' in client.get(f"{NEW}?as=file&published=us-states").content.decode()
+    sent = as_file(text="", published="us-states", image_set="own", encoder="ViT-L-14 openai")
+    client.post(f"{NEW}?as=file", sent)
+    stored = EmbeddingTestFile.objects.get()
+    data = tomllib.loads(stored.text)
+    assert (data["set"], data["encoder"]) == ("own", "ViT-L-14 openai")
+    assert stored.reference.count("\n") >= 51
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ({"text": ""}, "text", "Paste or upload a file"),
+        ({"text": "set ="}, "text", "is not TOML"),
+        ({"text": given.toml(name="nowhere")}, "text", "no image set &#x27;nowhere&#x27;"),
+        ({"text": given.toml(tests=[{**given.EAT, "x": "Martian"}])}, "text", "Martian"),
+        ({"text": given.toml(ranking=given.RANKING)}, "reference", "Add that table as CSV"),
+        ({"reference": given.REFERENCE}, "reference", "has no [ranking]"),
+        (
+            {"text": given.toml(ranking=given.RANKING), "reference": "s,White,Martian\nOhio,0.5,0.5\n"},
+            "reference",
+            "Martian",
+        ),
+        (
+            {"text": given.toml(ranking=given.RANKING), "reference": "s,White,Asian\nOhio,50,50\n"},
+            "reference",
+            "Divide percentages",
+        ),
+        (
+            {
+                "text": given.toml(ranking={**given.RANKING, "prompt": "x" * 490 + " {region}"}),
+                "reference": "s,White,Asian\nMassachusetts,0.5,0.5\n",
+            },
+            "text",
+            "Shorten it",
+        ),
+        ({"published": "we-they"}, "published", "You gave a file of your own"),
+        ({"name": "no name"}, "name", "Enter a valid"),
+        ({"name": "taken"}, "name", "Choose another name"),
+        ({"file": SimpleUploadedFile("a.toml", b"\xff\xfe")}, "file", "is not UTF-8"),
+    ],
+)
+def test_a_file_that_is_refused_says_why_at_its_field(client, maker, run, change, field, said):
+    given.stored(run, "taken")
+    answer = client.post(f"{NEW}?as=file", as_file(**change))
+    assert answer.status_code == 422
+    text = answer.content.decode()
+    [errors] = [
+        part for part in text.split('<ul class="errorlist"')[1:] if f'id="id_{field}_error"' in part[:60]
+    ]
+    assert said in errors.split("</ul>")[0]
+    assert EmbeddingTestFile.objects.count() == 1
+
+
+def test_the_fields_become_a_file(client, maker, run):
+    sent = fields(
+        EAT,
+        {"name": "", "kind": "eat", "x": "", "y": "", "a": "", "b": ""},
+        SC_EAT,
+        ranking_prompt="someone in {region}",
+        ranking_prompts="Ohio = someone from Ohio = there",
+        reference_file=SimpleUploadedFile("census.csv", given.REFERENCE.encode()),
+        seed="7",
+    )
+    assert client.post(NEW, sent).status_code == 302
+    stored = EmbeddingTestFile.objects.get()
+    assert tomllib.loads(stored.text) == {
+        "set": "faces",
+        "encoder": "their-clip",
+        "test": [
+            {
+                "name": "We",
+                "kind": "eat",
+                "x": ["White"],
+                "y": ["Asian"],
+                "a": ["we", "us"],
+                "b": ["they, at times"],
+            },
+            {"name": "One", "kind": "sc-eat", "target": "someone", "a": ["White"], "b": ["Asian"]},
+        ],
+        "ranking": {
+            "prompt": "someone in {region}",
+            "reference": "census.csv",
+            "drawings": 1000,
+            "seed": 7,
+            "prompts": {"Ohio": "someone from Ohio = there"},
+        },
+    }
+    assert stored.reference == given.REFERENCE
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "said"),
+    [
+        ({**EAT, "name": ""}, "name", "is required"),
+        ({**EAT, "x": ""}, "x", "is required"),
+        ({**EAT, "b": ""}, "b", "is required"),
+        ({**SC_EAT, "b": "they"}, "b", "one text only"),
+        ({**SC_EAT, "a": "someone\nanyone"}, "a", "one text"),
+        ({**EAT, "y": "Martian"}, "y", "Martian"),
+    ],
+)
+def test_a_row_that_is_refused_says_why_at_its_field(client, maker, run, row, field, said):
+    answer = client.post(NEW, fields(SC_EAT, row))
+    assert answer.status_code == 422
+    [errors] = [
+        part
+        for part in answer.content.decode().split('<ul class="errorlist"')[1:]
+        if f'id="id_test-1-{field}_error"' in part[:60]
+    ]
+    assert said in errors.split("</ul>")[0]
+    assert not EmbeddingTestFile.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (fields(EAT, EAT), "Another test has this name"),
+        (fields({**EAT, "y": "White"}), "is on both sides"),
+        (fields(), "neither a [[test]] nor a [ranking]"),
+        (fields(EAT, vectors="nowhere else"), "Select a valid choice"),
+        (fields(EAT, ranking_prompt="someone"), "names no region"),
+        (fields(EAT, ranking_prompt="in {region}", ranking_prompts="Ohio"), "write region = prompt"),
+        (fields(EAT, ranking_prompt="in {region}"), "Add that table"),
+        (fields(EAT, reference=given.REFERENCE), "or empty the reference table"),
+        (fields(EAT, drawings="0"), "greater than or equal to 1"),
+        (fields(EAT, **{"test-TOTAL_FORMS": "x"}), "ManagementForm"),
+    ],
+)
+def test_fields_that_are_refused_say_why(client, maker, run, sent, said):
+    answer = client.post(NEW, sent)
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+    assert not EmbeddingTestFile.objects.exists()
+
+
+def test_more_rows_are_added_without_losing_what_was_written(client, maker, run):
+    table = SimpleUploadedFile("census.csv", given.REFERENCE.encode())
+    answer = client.post(NEW, fields(EAT, more="1", name="half", reference_file=table))
+    text = answer.content.decode()
+    assert answer.status_code == 200
+    assert 'name="test-TOTAL_FORMS" value="5"' in text
+    assert 'value="We"' in text
+    assert "they, at times" in text
+    assert 'value="half"' in text
+    assert "Ohio,0.9,0.1" in text
+    assert 'class="errorlist"' not in text
+    assert not EmbeddingTestFile.objects.exists()
+
+
+def test_a_stored_file_is_changed_in_fields_and_as_a_file(client, maker, run):
+    stored = given.stored(run, "before")
+    url = reverse("edit_embedding_tests", args=[stored.pk])
+    shown = client.get(url).content.decode()
+    assert "someone who is patriotic" in shown
+    assert "Hawaii,0.2,0.8" in shown
+    assert 'value="faces their-clip" selected' in shown
+    changed = fields(EAT, ranking_prompt="in {region}", reference=given.REFERENCE, name="after")
+    assert client.post(url, changed).status_code == 302
+    stored.refresh_from_db()
+    data = tomllib.loads(stored.text)
+    assert (stored.name, len(data["test"]), data["ranking"]["reference"]) == ("after", 1, "states.csv")
+    assert "in {region}" in client.get(f"{url}?as=file").content.decode()
+    client.post(f"{url}?as=file", as_file(name="after", reference=""))
+    stored.refresh_from_db()
+    assert (stored.text.replace("\r\n", "\n"), stored.reference) == (given.toml(), "")
+    assert AuditEvent.objects.filter(what="embedding tests changed").count() == 2
+
+
+def test_an_encoder_that_is_written_otherwise_stays_a_choice(client, maker, run):
+    stored = given.stored(run, encoder=str(run.pk))
+    text = client.get(reverse("edit_embedding_tests", args=[stored.pk])).content.decode()
+    assert f'value="faces {run.pk}" selected' in text
+
+
+def test_a_file_is_deleted_by_post_only(client, maker, run):
+    stored = given.stored(run)
+    url = reverse("delete_embedding_tests", args=[stored.pk])
+    assert client.get(url).status_code == 405
+    assert client.post(url).headers["Location"] == reverse("embedding_tests")
+    assert not EmbeddingTestFile.objects.exists()
+    assert AuditEvent.objects.get(what="embedding tests deleted").details["name"] == "we-they"
+
+
+def test_readers_write_nothing(client, run):
+    stored = given.stored(run)
+    lead = factories.user()
+    factories.study(leads=[lead])
+    client.force_login(lead)
+    for name, *arguments in (
+        ("new_embedding_tests",),
+        ("edit_embedding_tests", stored.pk),
+        ("delete_embedding_tests", stored.pk),
+    ):
+        assert client.post(reverse(name, args=arguments), as_file()).status_code == 404
+    body = {"name": "tests", "text": given.toml()}
+    program = Program(lead)
+    assert program.post("embedding-test-files", body).status_code == 404
+    assert program("PUT", f"embedding-test-files/{stored.pk}", body).status_code == 404
+    assert program("DELETE", f"embedding-test-files/{stored.pk}").status_code == 404
+    assert program.post(f"embedding-test-files/{stored.pk}/texts").status_code == 404
+    assert program.get(f"embedding-test-files/{stored.pk}").status_code == 200
+    assert EmbeddingTestFile.objects.get().text == stored.text
+
+
+def test_the_api_stores_changes_and_deletes(run):
+    program = Program(factories.user(lead=True))
+    body = {"name": "tests", "text": given.toml(ranking=given.RANKING), "reference": given.REFERENCE}
+    made = program.post("embedding-test-files", body)
+    assert made.status_code == 201
+    number = made.json()["number"]
+    assert (made.json()["text"], made.json()["ranks"]) == (body["text"], True)
+    listed = program.get("embedding-test-files?image_set=faces").json()["results"]
+    assert [(one["name"], one["image_set"]) for one in listed] == [("tests", "faces")]
+    assert program.get("embedding-test-files?image_set=other").json()["results"] == []
+    twice = program.post("embedding-test-files", body)
+    assert (twice.status_code, twice.json()["errors"][0]["pointer"]) == (422, "/name")
+    refused = program.post("embedding-test-files", {"name": "more", "text": "set ="})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/text")
+    changed = program("PUT", f"embedding-test-files/{number}", {"name": "after", "text": given.toml()})
+    assert (changed.json()["name"], changed.json()["ranks"]) == ("after", False)
+    assert program("DELETE", f"embedding-test-files/{number}").status_code == 204
+    assert program.get(f"embedding-test-files/{number}").status_code == 404
+
+
+def test_the_api_reads_what_the_pages_show(run):
+    stored = given.stored(run)
+    program = Program(factories.user(lead=True))
+    address = f"embedding-test-files/{stored.pk}"
+    found = program.get(f"{address}/results").json()
+    assert (found["run"], found["encoder"], found["simulated"]) == (run.pk, "their-clip", False)
+    assert [row["name"] for row in found["results"]] == ["We", "Patriotic"]
+    row = found["results"][0]
+    assert row["effect_low"] <= row["effect_size"] <= row["effect_high"]
+    published = program.get(f"{address}/results?variant=published").json()["results"][0]
+    # n = 8 in both groups: divisors 8 and 7
+    assert published["effect_size"] == pytest.approx(row["effect_size"] * (8 / 7) ** 0.5)
+    encoders = program.get(f"{address}/encoders").json()["results"]
+    assert [(one["encoder"], len(one["tests"])) for one in encoders] == [("their-clip", 2)]
+    ranking = program.get(f"{address}/ranking").json()
+    assert [one["group"] for one in ranking["groups"]] == ["White", "Asian"]
+    assert ranking["drawn"] == 8
+    shares = [one["share"] for one in ranking["results"] if one["region"] == "Ohio"]
+    assert sum(shares) == pytest.approx(1)
+    for figure in ("effects", "encoders", "points", "map-2"):
+        assert program.get(f"{address}/figures/{figure}/csv").status_code == 200
+    assert program.get(f"{address}/figures/map-3/csv").status_code == 404
+    assert program.get(f"{address}/figures/effects/exe").status_code == 404
+
+
+def test_the_api_says_what_is_missing():
+    run = given.embedded()
+    stored = given.stored(run)
+    program = Program(factories.user(lead=True))
+    address = f"embedding-test-files/{stored.pk}"
+    for what in ("results", "ranking"):
+        answer = program.get(f"{address}/{what}")
+        assert answer.status_code == 409
+        assert "are not embedded" in answer.json()["detail"]
+    assert program.get(f"{address}/results?encoder=nobody").status_code == 409
+    assert program.get(f"{address}/encoders").json()["results"][0]["missing_texts"] == 5
+    assert program.post(f"{address}/texts").status_code == 409
+    plain = given.stored(run, "plain", ranks=False)
+    assert program.get(f"embedding-test-files/{plain.pk}/ranking").status_code == 409
