@@ -54,7 +54,7 @@ def read_questions(text: str, *, name: str = "questions") -> tuple[Question, ...
     """
     text = text.lstrip("\ufeff")
     is_toml = re.search(r"^\s*\[", text, re.MULTILINE)
-    found = _of_toml(text, name) if is_toml else _of_lines(text)
+    found = _of_toml(text, name) if is_toml else _of_lines(text, name)
     if not found:
         raise QuestionsRefused(f"{name}: there is no question. Write one a line, or a table [[question]].")
     if len(found) > MOST_QUESTIONS:
@@ -116,12 +116,12 @@ def counted(answer: str, answers: Sequence[str]) -> str:
     return first if first in answers else OTHER
 
 
-def _of_lines(text: str) -> tuple[Question, ...]:
-    lines = [line.strip() for line in text.splitlines()]
+def _of_lines(text: str, name: str) -> tuple[Question, ...]:
+    lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
     found: list[Question] = []
     for place, line in enumerate(dict.fromkeys(lines), start=1):
-        checked = _text(line, f"question {place}")
+        checked = _text(line, f"{name}: question {place}")
         slug = re.sub(r"[^a-z0-9]+", "-", checked.lower()).strip("-")[:34].rstrip("-") or "question"
         taken = {one.name for one in found}
         found.append(Question(slug if slug not in taken else f"{slug}-{place}", checked))
