@@ -30,13 +30,14 @@ from annotation.models import (
     TaskKind,
     Webhook,
 )
-from generation.models import Run, RunKind
+from generation.models import Caption, Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
 from tests.generation.answers.answered import a_run, answer
 from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.visual_questions import asked as questions
 
 pytestmark = pytest.mark.django_db
 
@@ -194,6 +195,14 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         ("inference_runs", "inference", "inference_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
     ),
     "new_inference": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    **dict.fromkeys(
+        (
+            *("visual_questions", "visual_question_run", "visual_question_figure"),
+            *("marking", "marking_of_set", "marking_figure"),
+        ),
+        (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405)),
+    ),
+    "new_visual_questions": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
     # there is no run to try again
     "retry_scores": (READ_ONLY, NOBODY),
@@ -217,6 +226,7 @@ WITHOUT_STUDY = {
     "tokens",
     "methods",
     *("inference_runs", "new_inference"),
+    *("visual_questions", "new_visual_questions", "marking"),
     "exposure_all",
     "exposure_all_csv",
     "audit",
@@ -296,6 +306,9 @@ class World:
         )
         self.inference = empty_run("inferred", "votes")
         add_pair(self.inference, "Mexican", "lazy")
+        self.questions = questions.a_run("questions", image_set=self.image.image_set)
+        questions.add(self.questions, self.image, "yes")
+        Caption.objects.create(run=self.run, image=self.image, rank=1, text="a hat")
         self.asked = asked.run("(Mexican, dance)")
         self.candidate = asked.found(self.asked).candidates.get()
         self.associations = judged.a_list("associated")
@@ -335,6 +348,14 @@ class World:
             return reverse(name, args=[self.run.pk])
         if name == "inference":
             return reverse(name, args=[self.inference.pk])
+        if name == "visual_question_run":
+            return reverse(name, args=[self.questions.pk])
+        if name == "visual_question_figure":
+            return reverse(name, args=[self.questions.pk, "csv"])
+        if name == "marking_of_set":
+            return reverse(name, args=[self.image.image_set.name])
+        if name == "marking_figure":
+            return reverse(name, args=[self.image.image_set.name, "csv"])
         if name == "inference_figure":
             return reverse(name, args=[self.inference.pk, "csv"])
         if name in {"candidates", "candidate", "candidate_action"}:

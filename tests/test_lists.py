@@ -40,6 +40,7 @@ from tests.generation.answers.answered import answer
 from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.visual_questions import asked as questions
 from tests.test_access import OWN, World, urls
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +74,7 @@ WITHOUT_ROWS = {
     *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
+    *("visual_question_figure", "new_visual_questions", "marking_figure"),
 }
 """Pages that show no list, or whose rows are figures and files rather than what is asked for one by one: they
 are measured all the same, and need not become longer."""
@@ -95,6 +97,7 @@ API_WITHOUT_ROWS = {
         "own_studies",
         "answers",
         "inference_figure",
+        *("visual_question_figure", "marking_figure"),
         *("run_limits", "run_answer"),
         *("association_list", "model_association"),
         *("association_comparison", "association_results", "association_figure"),
@@ -160,6 +163,8 @@ class Growing(World):
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
         empty_run(f"inferred {number}", "votes")
         add_pair(self.inference, f"Group {number}", "lazy")
+        questions.a_run(f"questions {number}")
+        questions.add(self.questions, questions.an_image(self.questions, f"Group {number}"), "no")
         answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
@@ -284,6 +289,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "images": world.image.pk,
         "runs": world.run.pk,
         "inference-runs": world.inference.pk,
+        "visual-question-runs": world.questions.pk,
         "associations": world.association.pk,
         "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,
@@ -297,7 +303,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
             continue
         arguments = re.findall(r"<\w+:(\w+)>", route)
         given = {argument: known[argument] for argument in arguments if argument != "number"}
-        if route.startswith("api/v1/image-sets/"):
+        if route.startswith(("api/v1/image-sets/", "api/v1/marking/")):
             given["name"] = world.image.image_set.name
         if route.startswith("api/v1/sources/"):
             given["name"] = "test-source"

@@ -58,6 +58,8 @@ SHARED = {
     *("catalogue_group", "catalogue_attribute", "association", "source"),
     *("inference", "inference_figure"),
     *("api:inference_run", "api:inference_pairs", "api:inference_figure"),
+    *("visual_question_run", "visual_question_figure", "marking_of_set", "marking_figure"),
+    *("api:visual_question_run", "api:visual_question_figure", "api:marking", "api:marking_figure"),
 }
 """The catalogue, and what models say about it, is of all who lead a study."""
 DOORS = sorted(

@@ -15,6 +15,7 @@ from tests.metrics import cast
 from tests.metrics.associations import judged
 from tests.metrics.candidates import asked as asked_models
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.visual_questions import asked as questions
 
 _SCOPES = ("read", "manage", "annotate")
 
@@ -56,6 +57,8 @@ class World:
         given = asked_models.run("(Mexican, dance)")
         inferred = empty_run("inferred", "votes")
         add_pair(inferred, "Mexican", "lazy")
+        asked_about = questions.a_run("questions", image_set=run.image_set)
+        questions.add(asked_about, image, "yes")
         found = judged.a_list("associated")
         judged.pair(found, "old", "wise", negative=False)
         self.known: dict[str, str | int] = {
@@ -86,6 +89,8 @@ class World:
             "candidates": asked_models.found(given).candidates.get().pk,
             "answers": given.answers.get().pk,
             "inference-runs": inferred.pk,
+            "visual-question-runs": asked_about.pk,
+            "marking": run.image_set.name,
         }
 
     @staticmethod

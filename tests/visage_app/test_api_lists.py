@@ -13,6 +13,7 @@ WHOLE = {
     "identities_list": COMPUTED,
     "quality_list": COMPUTED,
     **dict.fromkeys(("inference_runs_read", "inference_runs_pairs"), COMPUTED),
+    **dict.fromkeys(("visual_question_runs_read", "marking_read"), COMPUTED),
 }
 PAGED = {"order", "limit", "cursor"}
 

@@ -144,6 +144,8 @@ class TestFake:
         assert 70 < said.count("yes") < 130
         assert said.count("yes") + said.count("no") == 200
 
-    @pytest.mark.parametrize("prompt", ["Who is it?", "Is it so. Describe it.", "Island?", "Describe: is it?"])
+    @pytest.mark.parametrize(
+        "prompt", ["Who is it?", "Is it so. Describe it.", "Island?", "Describe: is it?"]
+    )
     def test_it_describes_everything_else(self, prompt):
         assert self.ask(prompt, 250, bias=1.0).startswith("A bright picture")
