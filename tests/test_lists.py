@@ -152,6 +152,7 @@ class Growing(World):
                 factories.response(page, values=[1, 1, 0, 1, 0], who=person)
             factories.association(group_name=group, text=texts[-1], **association)
             Caption.objects.create(run=self.run, image=image, rank=1, text="a hat")
+            questions.add(self.questions, image, "no")
             Job.objects.create(run=self.run, image=image)
         run = Run.objects.create(
             kind=RunKind.CAPTIONS,
@@ -163,8 +164,7 @@ class Growing(World):
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
         empty_run(f"inferred {number}", "votes")
         add_pair(self.inference, f"Group {number}", "lazy")
-        questions.a_run(f"questions {number}")
-        questions.add(self.questions, questions.an_image(self.questions, f"Group {number}"), "no")
+        questions.a_run(f"questions-{number}")
         answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])

@@ -8,6 +8,8 @@ import pytest
 from django.urls import reverse
 
 from generation.models import Run, RunState
+from metrics.visual_questions.figures import question_figure
+from metrics.visual_questions.queries import results
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.generation.image_sets import world
@@ -82,6 +84,25 @@ def test_a_maker_reads_the_answers_of_a_group(client, run, maker):
     assert "=who?" in answers
     assert "japan" not in answers
     assert "france" not in answers
+
+
+def test_what_is_drawn_depends_on_the_number_of_answers_and_groups():
+    two, many = asked.a_run("two"), asked.a_run("many", COUNTRY)
+    asked.fill(two, {"White": {"yes": 1, "no": 1}, "Asian": {"no": 2}})
+    asked.fill(many, {"White": {f"c{n}": 1 for n in range(5)}, "Asian": {"c0": 1}})
+
+    def rows(run):
+        [found] = results(run, resamples=0)
+        return [(row[0], row[2], row[6], row[7]) for row in question_figure(run, found).rows]
+
+    assert rows(two) == [("Asian", "yes", 0, 2), ("White", "yes", 1, 2)]
+    assert rows(many)[:3] == [("c0", "Asian", 1, 1), ("c0", "White", 1, 5), ("c1", "Asian", 0, 1)]
+    asked.fill(many, {f"Group {n}": {"c0": 1} for n in range(9)})
+    assert {row[1] for row in rows(many)} == {"c0"}
+    asked.fill(two, {"White": {"maybe": 1}})
+    assert [row[:2] for row in rows(two)] == [
+        (group, answer) for group in ("Asian", "White") for answer in ("yes", "no", "other answers")
+    ]
 
 
 def test_simulated_runs_are_marked(client, reader):

@@ -67,8 +67,8 @@ def test_a_plan_without_a_comparison_or_with_the_same_answers_says_so(db):
 
 
 def test_a_set_without_files_and_another_recipe_are_refused(image_set):
+    empty = factories.image(image_set=factories.image_set("empty")).image_set
     with pytest.raises(PlanRefused, match="no file here"):
-        empty = factories.image(image_set=factories.image_set("empty")).image_set
         plan_questions(recipe=RECIPE, image_set=empty, questions=[AMERICAN])
     command(image_set.name, "--backend", "fake", "--name", "asked", "--yes")
     with pytest.raises(PlanRefused, match="already a run 'asked'"):
