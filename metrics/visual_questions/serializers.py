@@ -42,7 +42,7 @@ class VisualQuestionsBody(DescriptionsRunBody):
     )
 
 
-class AnswerShareSerializer(serializers.Serializer[Any]):
+class VisualAnswerSerializer(serializers.Serializer[Any]):
     """One answer about one group. Null: no interval."""
 
     question = serializers.CharField(help_text="The name of the question.")
@@ -57,7 +57,7 @@ class AnswerShareSerializer(serializers.Serializer[Any]):
     high = serializers.FloatField(allow_null=True)
 
 
-class QuestionSerializer(serializers.Serializer[Any]):
+class VisualQuestionSerializer(serializers.Serializer[Any]):
     """A question, and whether all groups get the same answers to it. Null: not tested."""
 
     question = serializers.CharField(help_text="The name of the question.")
@@ -79,12 +79,12 @@ class VisualQuestionResultsSerializer(serializers.Serializer[Any]):
 
     run = RunSerializer()
     simulated = serializers.BooleanField(help_text="A program, and no model, gave the answers.")
-    questions = QuestionSerializer(many=True)
-    results = AnswerShareSerializer(many=True)
+    questions = VisualQuestionSerializer(many=True)
+    results = VisualAnswerSerializer(many=True)
 
 
 def share_data(found: Sequence[QuestionResult]) -> list[dict[str, Any]]:
-    """The data of AnswerShareSerializer: for each question, group and answer."""
+    """The data of VisualAnswerSerializer: for each question, group and answer."""
     return [
         {
             "question": one.question.name,
@@ -103,7 +103,7 @@ def share_data(found: Sequence[QuestionResult]) -> list[dict[str, Any]]:
 
 
 def question_data(found: Sequence[QuestionResult]) -> list[dict[str, Any]]:
-    """The data of QuestionSerializer."""
+    """The data of VisualQuestionSerializer."""
     return [
         {
             "question": one.question.name,
