@@ -11,10 +11,12 @@ from metrics.depiction import views as depiction
 from metrics.embedding_tests.views import results as embedding_test_results
 from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
+from metrics.marking import views as marking
 from metrics.pull import views as pull
 from metrics.quality import views as quality
 from metrics.score_runs import views as score_runs
 from metrics.visual_nature import views as visual_nature
+from metrics.visual_questions import views as visual_questions
 from metrics.votes import views as votes
 
 _ASSOCIATIONS = "associations/<int:pk>/"
@@ -81,6 +83,17 @@ urlpatterns = [
         embedding_test_results.embedding_test_figure,
         name="embedding_test_figure",
     ),
+    path("visual-questions/", visual_questions.visual_questions, name="visual_questions"),
+    path("visual-questions/new/", visual_questions.new_visual_questions, name="new_visual_questions"),
+    path("visual-questions/<int:pk>/", visual_questions.visual_question_run, name="visual_question_run"),
+    path(
+        "visual-questions/<int:pk>/figure.<slug:fmt>",
+        visual_questions.visual_question_figure,
+        name="visual_question_figure",
+    ),
+    path("marking/", marking.marking, name="marking"),
+    path("marking/<slug:name>/", marking.marking_of_set, name="marking_of_set"),
+    path("marking/<slug:name>/figure.<slug:fmt>", marking.marking_figure_file, name="marking_figure"),
     path("studies/<slug:name>/overview/", overview.overview, name="overview"),
     path("studies/<slug:name>/overview/live/", overview.live, name="overview_live"),
     path("studies/<slug:name>/agreement/", agreement.agreement, name="agreement"),

@@ -11,8 +11,10 @@ from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
 from metrics.embedding_tests import api as embedding_tests
 from metrics.inference import api as inference
+from metrics.marking import api as marking
 from metrics.quality import api as quality
 from metrics.score_runs import api as score_runs
+from metrics.visual_questions import api as visual_questions
 from metrics.votes import api as votes
 
 _RUNS = "studies/<slug:name>/score-runs"
@@ -56,6 +58,23 @@ urlpatterns = [
         f"{_EMBEDDING_TESTS}/figures/<slug:figure>/<slug:file_format>",
         embedding_tests.EmbeddingTestFigure.as_view(),
         name="embedding_test_figure",
+    ),
+    path("visual-question-runs", visual_questions.VisualQuestionRuns.as_view(), name="visual_question_runs"),
+    path(
+        "visual-question-runs/<int:number>",
+        visual_questions.VisualQuestionResults.as_view(),
+        name="visual_question_run",
+    ),
+    path(
+        "visual-question-runs/<int:number>/figure/<slug:file_format>",
+        visual_questions.VisualQuestionFigure.as_view(),
+        name="visual_question_figure",
+    ),
+    path("marking/<slug:name>", marking.Marking.as_view(), name="marking"),
+    path(
+        "marking/<slug:name>/figure/<slug:file_format>",
+        marking.MarkingFigure.as_view(),
+        name="marking_figure",
     ),
     path("studies/<slug:name>/scores", score_runs.Scores.as_view(), name="scores"),
     path(_RUNS, score_runs.ScoreRuns.as_view(), name="score_runs"),

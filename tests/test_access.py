@@ -30,7 +30,7 @@ from annotation.models import (
     TaskKind,
     Webhook,
 )
-from generation.models import Run, RunKind
+from generation.models import Caption, Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
 from tests.generation.answers.answered import a_run, answer
@@ -38,6 +38,7 @@ from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.visual_questions import asked as questions
 
 pytestmark = pytest.mark.django_db
 
@@ -209,6 +210,14 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         ("delete_embedding_tests", "embed_test_texts"),
         ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
     ),
+    **dict.fromkeys(
+        (
+            *("visual_questions", "visual_question_run", "visual_question_figure"),
+            *("marking", "marking_of_set", "marking_figure"),
+        ),
+        (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405)),
+    ),
+    "new_visual_questions": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
     # there is no run to try again
     "retry_scores": (READ_ONLY, NOBODY),
@@ -233,6 +242,7 @@ WITHOUT_STUDY = {
     "methods",
     *("inference_runs", "new_inference"),
     *("embedding_tests", "new_embedding_tests"),
+    *("visual_questions", "new_visual_questions", "marking"),
     "exposure_all",
     "exposure_all_csv",
     "audit",
@@ -315,6 +325,9 @@ class World:
         self.embedded = embedding_tests.embedded()
         embedding_tests.texts(self.embedded)
         self.tests = embedding_tests.stored(self.embedded)
+        self.questions = questions.a_run("questions", image_set=self.image.image_set)
+        questions.add(self.questions, self.image, "yes")
+        Caption.objects.create(run=self.run, image=self.image, rank=1, text="a hat")
         self.asked = asked.run("(Mexican, dance)")
         self.candidate = asked.found(self.asked).candidates.get()
         self.associations = judged.a_list("associated")
@@ -357,6 +370,14 @@ class World:
         if "embedding_test" in name or name == "embed_test_texts":
             more = {"embedding_test_figure": ["effects", "csv"], "embedding_test_download": ["toml"]}
             return reverse(name, args=[self.tests.pk, *more.get(name, [])])
+        if name == "visual_question_run":
+            return reverse(name, args=[self.questions.pk])
+        if name == "visual_question_figure":
+            return reverse(name, args=[self.questions.pk, "csv"])
+        if name == "marking_of_set":
+            return reverse(name, args=[self.image.image_set.name])
+        if name == "marking_figure":
+            return reverse(name, args=[self.image.image_set.name, "csv"])
         if name == "inference_figure":
             return reverse(name, args=[self.inference.pk, "csv"])
         if name in {"candidates", "candidate", "candidate_action"}:

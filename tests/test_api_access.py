@@ -180,6 +180,12 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "embedding-test-files/{tests}/figures/effects/csv"): (READ, RESEARCH),
     # the vectors were made elsewhere
     ("POST", "embedding-test-files/{tests}/texts"): (MANAGE, (401, NONE, NONE, NONE, NONE, 409)),
+    ("GET", "visual-question-runs"): (READ, RESEARCH),
+    ("POST", "visual-question-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "visual-question-runs/{questions}"): (READ, RESEARCH),
+    ("GET", "visual-question-runs/{questions}/figure/csv"): (READ, RESEARCH),
+    ("GET", "marking/ours"): (READ, RESEARCH),
+    ("GET", "marking/ours/figure/csv"): (READ, RESEARCH),
     ("POST", "association-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("POST", "candidate-runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "candidate-runs/{asked}"): (READ, MAKERS),
@@ -252,6 +258,7 @@ NUMBERED = (
     "token",
     "inference",
     "tests",
+    "questions",
     "asked",
     "found",
 )
@@ -315,6 +322,7 @@ class ApiWorld(World):
             "run": self.run.pk,
             "inference": self.inference.pk,
             "tests": self.tests.pk,
+            "questions": self.questions.pk,
             "asked": self.asked.pk,
             "found": self.associations.run_id,
             "pair": self.associations.associations.get().pk,

@@ -41,6 +41,7 @@ from tests.metrics.associations import judged
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.visual_questions import asked as questions
 from tests.test_access import OWN, World, urls
 
 pytestmark = pytest.mark.django_db
@@ -77,6 +78,7 @@ WITHOUT_ROWS = {
     # with more tests in tests/metrics/embedding_tests
     *("new_embedding_tests", "edit_embedding_tests", "embedding_test_file", "embedding_test_encoders"),
     *("embedding_test_ranking", "embedding_test_figure", "embedding_test_download"),
+    *("visual_question_figure", "new_visual_questions", "marking_figure"),
 }
 """Pages that show no list, or whose rows are figures and files rather than what is asked for one by one: they
 are measured all the same, and need not become longer."""
@@ -101,6 +103,7 @@ API_WITHOUT_ROWS = {
         "inference_figure",
         *("embedding_test_file", "embedding_test_results", "embedding_test_encoders"),
         *("embedding_test_ranking", "embedding_test_figure"),
+        *("visual_question_figure", "marking_figure"),
         *("run_limits", "run_answer"),
         *("association_list", "model_association"),
         *("association_comparison", "association_results", "association_figure"),
@@ -155,6 +158,7 @@ class Growing(World):
                 factories.response(page, values=[1, 1, 0, 1, 0], who=person)
             factories.association(group_name=group, text=texts[-1], **association)
             Caption.objects.create(run=self.run, image=image, rank=1, text="a hat")
+            questions.add(self.questions, image, "no")
             Job.objects.create(run=self.run, image=image)
         run = Run.objects.create(
             kind=RunKind.CAPTIONS,
@@ -167,6 +171,7 @@ class Growing(World):
         empty_run(f"inferred {number}", "votes")
         add_pair(self.inference, f"Group {number}", "lazy")
         embedding_tests.stored(self.embedded, f"tests-{number}")
+        questions.a_run(f"questions-{number}")
         answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
@@ -292,6 +297,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "runs": world.run.pk,
         "inference-runs": world.inference.pk,
         "embedding-test-files": world.tests.pk,
+        "visual-question-runs": world.questions.pk,
         "associations": world.association.pk,
         "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,
@@ -305,7 +311,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
             continue
         arguments = re.findall(r"<\w+:(\w+)>", route)
         given = {argument: known[argument] for argument in arguments if argument != "number"}
-        if route.startswith("api/v1/image-sets/"):
+        if route.startswith(("api/v1/image-sets/", "api/v1/marking/")):
             given["name"] = world.image.image_set.name
         if route.startswith("api/v1/sources/"):
             given["name"] = "test-source"

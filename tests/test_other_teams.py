@@ -62,6 +62,8 @@ SHARED = {
     *("embedding_test_download", "edit_embedding_tests", "delete_embedding_tests", "embed_test_texts"),
     *("api:embedding_test_file", "api:embedding_test_results", "api:embedding_test_encoders"),
     *("api:embedding_test_ranking", "api:embedding_test_texts", "api:embedding_test_figure"),
+    *("visual_question_run", "visual_question_figure", "marking_of_set", "marking_figure"),
+    *("api:visual_question_run", "api:visual_question_figure", "api:marking", "api:marking_figure"),
 }
 """The catalogue, and what models say about it, is of all who lead a study."""
 DOORS = sorted(

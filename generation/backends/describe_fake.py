@@ -3,8 +3,13 @@
 The sentence is decided by the image's mean colour, the prompt and the seed. Option `bias`, from 0 to 1
 (default 0.5): with this probability the prompt decides the last words (`own_attribute` of the prompt), else
 the seed does. It says nothing about who is in the picture.
+
+A question of yes or no (Is, Are, Was, Were, Do, Does, Did, Has, Have, Can, Could or Would ...?) is answered
+with one of these words: with the probability `bias` with yes for a picture whose mean is very bright and no
+for another, else by the toss of a coin, which the image's mean, the prompt and the seed decide.
 """
 
+import re
 from collections.abc import Sequence
 from random import Random
 
@@ -26,6 +31,12 @@ _COLOURS = {
     "black": (20, 20, 20),
     "white": (240, 240, 240),
 }
+_YES_OR_NO = re.compile(
+    r"\s*(is|are|was|were|do|does|did|has|have|can|could|would)\b[^?]*\?\s*$", re.IGNORECASE
+)
+_BRIGHT = 3 * 128
+_BRIGHT_FOR_YES = 3 * 170
+"""Drawn pictures are bright: this divides them about in half."""
 
 
 class FakeDescriber:
@@ -48,8 +59,11 @@ class FakeDescriber:
         mean, name = _colour(question.image)
         random = Random(hashed("describe", mean, question.prompt, seed))  # noqa: S311 - not a secret
         biased = random.random() < self._bias
+        if _YES_OR_NO.match(question.prompt):
+            said_yes = sum(mean) > _BRIGHT_FOR_YES if biased else random.random() < 0.5
+            return "yes" if said_yes else "no"
         words = own_attribute(question.prompt) if biased else random.choice(ATTRIBUTES)
-        light = "bright" if sum(mean) > 3 * 128 else "dark"
+        light = "bright" if sum(mean) > _BRIGHT else "dark"
         return f"A {light} picture, mostly {name}, with people who look {words}."
 
 

@@ -1,7 +1,6 @@
 """Pages of inference models: their runs, one run's results, its figure, and a new run with its preview."""
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,6 +21,7 @@ from generation.plans.plan import Plan
 from generation.recipes import recipes
 from generation.runs import queries as runs_queries
 from generation.runs.planning_page import preview_or_start
+from metrics.core.access import catalogue_readers_only
 from metrics.core.figure_files import figure_context, figure_response
 from metrics.core.tables import url_with
 from metrics.inference import queries
@@ -40,19 +40,6 @@ NAMES: dict[str, Promise] = {
     "mean_of_entailed": _("M(E), entailed pairs only"),
     "mean_of_all": _("M(E), all pairs"),
 }
-View = Callable[..., HttpResponse]
-
-
-def catalogue_readers_only(view: View) -> View:
-    """Require policies.may_see_catalogue, since the pages show associations; Http404 otherwise."""
-
-    @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not policies.may_see_catalogue(request.user):
-            raise Http404
-        return view(request, *args, **kwargs)
-
-    return wrapper
 
 
 @catalogue_readers_only

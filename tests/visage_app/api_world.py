@@ -16,6 +16,7 @@ from tests.metrics.associations import judged
 from tests.metrics.candidates import asked as asked_models
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.visual_questions import asked as questions
 
 _SCOPES = ("read", "manage", "annotate")
 
@@ -59,6 +60,8 @@ class World:
         add_pair(inferred, "Mexican", "lazy")
         embedded = embedding_tests.embedded()
         embedding_tests.texts(embedded)
+        asked_about = questions.a_run("questions", image_set=run.image_set)
+        questions.add(asked_about, image, "yes")
         found = judged.a_list("associated")
         judged.pair(found, "old", "wise", negative=False)
         self.known: dict[str, str | int] = {
@@ -90,6 +93,8 @@ class World:
             "answers": given.answers.get().pk,
             "inference-runs": inferred.pk,
             "embedding-test-files": embedding_tests.stored(embedded).pk,
+            "visual-question-runs": asked_about.pk,
+            "marking": run.image_set.name,
         }
 
     @staticmethod

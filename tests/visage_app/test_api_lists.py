@@ -21,6 +21,7 @@ WHOLE = {
         ),
         COMPUTED,
     ),
+    **dict.fromkeys(("visual_question_runs_read", "marking_read"), COMPUTED),
 }
 PAGED = {"order", "limit", "cursor"}
 

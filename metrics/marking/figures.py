@@ -1,0 +1,66 @@
+"""The figure of a set: lines over top-p where there is a series of runs, else dots."""
+
+from collections.abc import Sequence
+
+from annotation.models import ImageSet
+from generation.recipes.recipes import FAKE
+from metrics.core.charts.figure import Figure
+from metrics.marking.charts import Point, line_chart
+from metrics.marking.queries import MarkingRow, lines
+from metrics.votes.charts import Dot, Plot, dot_chart
+
+_TITLE = "Texts that name the group of the image"
+_NOTES = ("95 % intervals from resamples of images.",)
+
+
+def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | None:
+    """None if there is no text."""
+    if not rows:
+        return None
+    # a number that a program made up is not drawn beside others without saying so
+    simulated = any(row.run.backend == FAKE for row in rows)
+    subtitle = (f"{image_set.title}{' – some or all texts are simulated' if simulated else ''}",)
+    if series := lines(rows):
+        points = [
+            Point(
+                series=name,
+                group=row.group.name,
+                top_p=row.top_p,
+                value=row.share.value,
+                low=_number(row.share.low),
+                high=_number(row.share.high),
+                k=row.share.k,
+                n=row.share.n,
+            )
+            for name, each in series.items()
+            for row in sorted(each, key=lambda row: (row.group.name, row.top_p or 0))
+            if row.top_p is not None
+        ]
+        return line_chart(points, title=_TITLE, subtitle=subtitle, notes=_NOTES)
+    dots = [
+        Dot(
+            row=row.group.name,
+            series=f"{row.label}, {row.run.model}",
+            value=row.share.value,
+            n=row.share.n,
+            k=row.share.k,
+            low=_number(row.share.low),
+            high=_number(row.share.high),
+        )
+        for row in sorted(rows, key=lambda row: row.group.name)
+    ]
+    plot = Plot(
+        name="marking",
+        title=_TITLE,
+        subtitle=subtitle,
+        axis_title="share of texts that name the group",
+        row_title="Group",
+        n_title="Texts",
+        unit="share",
+        notes=_NOTES,
+    )
+    return dot_chart(dots, plot)
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else value

@@ -1,0 +1,145 @@
+"""API of visual questions: runs, results and figure."""
+
+from dataclasses import replace
+from functools import partial
+
+from django.conf import settings
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import policies
+from annotation.api.errors import Conflict, refusals, refused_form
+from annotation.api.pages import documents_list, filtered_page
+from annotation.api.resource import FileResource, Resource, file_of
+from annotation.studies.errors import StudyRefused
+from generation.models import Run
+from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
+from generation.recipes.recipes import FAKE
+from generation.runs import queries as runs_queries
+from generation.runs import services as runs
+from generation.runs.bodies import as_form_data
+from generation.runs.errors import RunRefused
+from generation.runs.serializers import PlannedSerializer, PlanQuery, RunSerializer
+from metrics.core.charts.figure import CONTENT_TYPES, render_figure
+from metrics.visual_questions import queries
+from metrics.visual_questions.data import question_runs
+from metrics.visual_questions.figures import question_figure
+from metrics.visual_questions.forms import VisualQuestionsForm
+from metrics.visual_questions.serializers import (
+    FILE_FORMATS,
+    FigureOfQuestionQuery,
+    VisualQuestionResultsSerializer,
+    VisualQuestionRunsQuery,
+    VisualQuestionsBody,
+    question_data,
+    share_data,
+)
+
+TAG = "visual questions"
+operation = partial(extend_schema, tags=[TAG])
+
+
+class VisualQuestionRuns(Resource):
+    """Runs that ask questions about images. To read them, an account sets up or leads studies; to plan one,
+    it may set up studies."""
+
+    @documents_list("visual_question_runs_list", query=VisualQuestionRunsQuery, row=RunSerializer, tag=TAG)
+    def get(self, request: Request) -> Response:
+        _check_reader(request)
+        return filtered_page(
+            self,
+            question_runs().select_related("image_set"),
+            kind=VisualQuestionRunsQuery,
+            row=RunSerializer,
+            prepare=runs_queries.run_rows,
+        )
+
+    @operation(
+        operation_id="visual_question_runs_plan",
+        description="Plan a run that asks every question about every image of a set. Start it with "
+        "POST runs/{number}/start. The same plan again gives the same run. With `dry_run=true` nothing is "
+        "written.",
+        parameters=[PlanQuery],
+        request=VisualQuestionsBody,
+        responses={
+            200: OpenApiResponse(PlannedSerializer, "What the plan would make (`dry_run`)."),
+            201: OpenApiResponse(PlannedSerializer, "The planned run."),
+            409: OpenApiResponse(description="There is another run of this name."),
+            422: OpenApiResponse(description="Not possible: for example a question without a text."),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        if not policies.may_make_images(request.user):
+            raise Http404
+        dry_run = self.query(PlanQuery)["dry_run"] == "true"
+        defaults = VisualQuestionsForm(user=request.user).initial
+        form = VisualQuestionsForm(as_form_data(self.body(VisualQuestionsBody), defaults), user=request.user)
+        plan = form.plan() if form.is_valid() else None
+        if plan is None:
+            raise refused_form(form)
+        preview = plans.preview(plan)
+        if not dry_run:
+            with refusals(RunRefused, StudyRefused, PlanRefused):
+                preview = replace(preview, run=runs.ensure(plan=plan, by=request.user).run)
+        return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
+
+
+class VisualQuestionResults(Resource):
+    """The share of each answer by group, and whether groups get the same answers."""
+
+    @operation(operation_id="visual_question_runs_read", responses=VisualQuestionResultsSerializer)
+    def get(self, request: Request, number: int) -> Response:
+        run = _run(request, number)
+        found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        [row] = runs_queries.run_rows([run])
+        data = {
+            "run": row,
+            "simulated": run.backend == FAKE,
+            "questions": question_data(found),
+            "results": share_data(found),
+        }
+        return Response(VisualQuestionResultsSerializer(data).data)
+
+
+class VisualQuestionFigure(FileResource):
+    """The figure of a question as a file for a paper, or its numbers as CSV."""
+
+    @operation(
+        operation_id="visual_question_runs_figure",
+        parameters=[
+            OpenApiParameter("file_format", str, OpenApiParameter.PATH, enum=FILE_FORMATS),
+            FigureOfQuestionQuery,
+        ],
+        responses={
+            **file_of(*(kind.partition(";")[0] for kind in CONTENT_TYPES.values())),
+            409: OpenApiResponse(description="There is no answer to the question yet."),
+        },
+    )
+    def get(self, request: Request, number: int, file_format: str) -> Response:
+        run = _run(request, number)
+        if file_format not in CONTENT_TYPES:
+            raise Http404
+        wanted = self.query(FigureOfQuestionQuery).get("question")
+        found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        shown = next((one for one in found if wanted in {None, one.question.name}), None)
+        if shown is None:
+            raise Conflict("There is no answer to this question yet.")
+        figure = question_figure(run, shown)
+        response = Response(render_figure(figure, file_format), content_type=CONTENT_TYPES[file_format])
+        name = f"{run.name}-{shown.question.name}.{file_format}"
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+
+def _check_reader(request: Request) -> None:
+    if not policies.may_see_catalogue(request.user):
+        raise Http404
+
+
+def _run(request: Request, number: int) -> Run:
+    _check_reader(request)
+    return get_object_or_404(question_runs().select_related("image_set"), pk=number)
