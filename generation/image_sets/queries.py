@@ -93,6 +93,12 @@ def gallery(
     )
 
 
+def initial_images(image_set: ImageSet) -> dict[int, tuple[int, float, int]]:
+    """For each image of the set that a model made from another image: the id of that image, the strength of
+    the change, and the number of the sample. Empty: no image of the set was made from another."""
+    return {}
+
+
 def studies_showing(image_set: ImageSet, *, user: User) -> QuerySet[Study]:
     """The studies led by `user` in which people judge images of the set."""
     tasks = Task.objects.filter(image_set=image_set, kind=TaskKind.DEPICTION).values("study")
