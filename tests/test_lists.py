@@ -38,6 +38,7 @@ from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.answers.answered import answer
 from tests.metrics.associations import judged
+from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
 from tests.metrics.inference.answered import add_pair, empty_run
 from tests.test_access import OWN, World, urls
@@ -72,7 +73,7 @@ WITHOUT_ROWS = {
     "model_association",
     *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
-    *("pull", "compare", "agreement", "inference_figure"),
+    *("pull", "compare", "agreement", "inference_figure", "brightness_figure", "new_brightness"),
 }
 """Pages that show no list, or whose rows are figures and files rather than what is asked for one by one: they
 are measured all the same, and need not become longer."""
@@ -95,6 +96,7 @@ API_WITHOUT_ROWS = {
         "own_studies",
         "answers",
         "inference_figure",
+        "brightness_figure",
         *("run_limits", "run_answer"),
         *("association_list", "model_association"),
         *("association_comparison", "association_results", "association_figure"),
@@ -160,6 +162,8 @@ class Growing(World):
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
         empty_run(f"inferred {number}", "votes")
         add_pair(self.inference, f"Group {number}", "lazy")
+        measured.empty_run(f"measured {number}")
+        measured.add_image(self.brightness, f"Group {number}", 100)
         answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
@@ -284,6 +288,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "images": world.image.pk,
         "runs": world.run.pk,
         "inference-runs": world.inference.pk,
+        "brightness-runs": world.brightness.pk,
         "associations": world.association.pk,
         "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,

@@ -57,6 +57,7 @@ SHARED = {
     *("api:identity_group", "api:association", "api:source", "api:source_successor"),
     *("catalogue_group", "catalogue_attribute", "association", "source"),
     *("inference", "inference_figure"),
+    *("brightness_run", "brightness_figure", "api:brightness_run", "api:brightness_figure"),
     *("api:inference_run", "api:inference_pairs", "api:inference_figure"),
 }
 """The catalogue, and what models say about it, is of all who lead a study."""

@@ -60,6 +60,8 @@ def change(
     5.0
     """
     top, bottom = np.asarray(made, dtype=np.float64), np.asarray(initial, dtype=np.float64)
+    if top.shape != bottom.shape:
+        raise ValueError(f"made has the shape {top.shape}, initial {bottom.shape}; each image needs both.")
     # of the difference, so that no change is exactly 0
     found = _ratio(top - bottom, bottom, clusters, resamples, rng)
     return Estimate(100 * found.value, 100 * found.low, 100 * found.high)
@@ -69,8 +71,6 @@ def _ratio(
     top: Floats, bottom: Floats, clusters: ArrayLike, resamples: int, rng: np.random.Generator
 ) -> Estimate:
     """sum(top) / sum(bottom), with its interval."""
-    if top.ndim != 1 or top.shape != bottom.shape:
-        raise ValueError(f"Values have the shapes {top.shape} and {bottom.shape}; one dimension is needed.")
     of = checks.labels("clusters", clusters, length=len(top))
     if not len(top):
         return UNDEFINED

@@ -72,6 +72,7 @@ def brightness(request: LoggedIn, pk: int) -> HttpResponse:
     context: dict[str, Any] = {
         "run": run,
         "image_set": image_set_of(run),
+        "may_see_set": policies.may_see_set(request.user, image_set_of(run)),
         "crop": crop_of(run).name,
         "faces": looks_for_faces(run),
         "progress": runs_queries.progress(run),

@@ -13,6 +13,7 @@ from tests import factories
 from tests.generation.image_sets import world as pictures
 from tests.metrics import cast
 from tests.metrics.associations import judged
+from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked as asked_models
 from tests.metrics.inference.answered import add_pair, empty_run
 
@@ -56,6 +57,8 @@ class World:
         given = asked_models.run("(Mexican, dance)")
         inferred = empty_run("inferred", "votes")
         add_pair(inferred, "Mexican", "lazy")
+        brightness = measured.empty_run("measured")
+        measured.add_image(brightness, "Mexican", 100)
         found = judged.a_list("associated")
         judged.pair(found, "old", "wise", negative=False)
         self.known: dict[str, str | int] = {
@@ -86,6 +89,7 @@ class World:
             "candidates": asked_models.found(given).candidates.get().pk,
             "answers": given.answers.get().pk,
             "inference-runs": inferred.pk,
+            "brightness-runs": brightness.pk,
         }
 
     @staticmethod

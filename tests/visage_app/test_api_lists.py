@@ -12,7 +12,7 @@ WHOLE = {
     "agreement_read": COMPUTED,
     "identities_list": COMPUTED,
     "quality_list": COMPUTED,
-    **dict.fromkeys(("inference_runs_read", "inference_runs_pairs"), COMPUTED),
+    **dict.fromkeys(("inference_runs_read", "inference_runs_pairs", "brightness_runs_read"), COMPUTED),
 }
 PAGED = {"order", "limit", "cursor"}
 
