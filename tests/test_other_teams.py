@@ -153,6 +153,7 @@ class Team:
             "sets": self.image.image_set.name,
             "images": self.image.pk,
             **dict.fromkeys(("runs", "inference", "inference-runs"), self.run.pk),
+            **dict.fromkeys(("brightness", "brightness-runs"), self.run.pk),
             "candidate-runs": self.asked.pk,
             "candidates": self.candidate.pk,
             "answers": self.asked.answers.get().pk,
