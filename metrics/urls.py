@@ -4,6 +4,7 @@ from metrics.agreement import views as agreement
 from metrics.associations.views import pairs as associations
 from metrics.associations.views import planning as association_plans
 from metrics.associations.views import results as association_results
+from metrics.brightness import views as brightness
 from metrics.candidates import views as candidates
 from metrics.comparisons import views as comparisons
 from metrics.dashboards.views import figures, fresh_scores, overview
@@ -43,6 +44,12 @@ urlpatterns = [
         name="new_judgements",
     ),
     path(f"{_ASSOCIATIONS}<slug:action>/", associations.association_action, name="association_action"),
+    path("brightness/", brightness.brightness_list, name="brightness"),
+    path("brightness/new/", brightness.new_brightness, name="new_brightness"),
+    path("brightness/<int:pk>/", brightness.brightness, name="brightness_run"),
+    path(
+        "brightness/<int:pk>/figure.<slug:fmt>", brightness.brightness_figure_file, name="brightness_figure"
+    ),
     path("candidate-runs/", candidates.candidate_runs, name="candidate_runs"),
     path("candidate-runs/new/", candidates.plan_candidates, name="plan_candidates"),
     path(_CANDIDATES, candidates.candidates, name="candidates"),

@@ -6,6 +6,7 @@ from metrics.agreement import api as agreement
 from metrics.associations.api import pairs as associations
 from metrics.associations.api import planning as association_plans
 from metrics.associations.api import results as association_results
+from metrics.brightness import api as brightness
 from metrics.candidates import api as candidates
 from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
@@ -87,6 +88,13 @@ urlpatterns = [
     path(f"{_ASSOCIATIONS}/pairs", associations.Associations.as_view(), name="model_associations"),
     path(
         f"{_ASSOCIATIONS}/pairs/<int:pair>", associations.OneAssociation.as_view(), name="model_association"
+    ),
+    path("brightness-runs", brightness.BrightnessRuns.as_view(), name="brightness_runs"),
+    path("brightness-runs/<int:number>", brightness.BrightnessResults.as_view(), name="brightness_run"),
+    path(
+        "brightness-runs/<int:number>/figure/<slug:file_format>",
+        brightness.BrightnessFigure.as_view(),
+        name="brightness_figure",
     ),
     path("candidate-runs", candidates.CandidateRuns.as_view(), name="candidate_runs"),
     path(_CANDIDATES, candidates.OneCandidateList.as_view(), name="candidate_list"),

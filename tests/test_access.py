@@ -35,6 +35,7 @@ from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
 from tests.generation.answers.answered import a_run, answer
 from tests.metrics.associations import judged
+from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
@@ -195,6 +196,10 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(
         ("inference_runs", "inference", "inference_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
     ),
+    **dict.fromkeys(
+        ("brightness", "brightness_run", "brightness_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
+    ),
+    "new_brightness": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     "new_inference": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     **dict.fromkeys(
         (
@@ -243,6 +248,7 @@ WITHOUT_STUDY = {
     *("inference_runs", "new_inference"),
     *("embedding_tests", "new_embedding_tests"),
     *("visual_questions", "new_visual_questions", "marking"),
+    *("brightness", "new_brightness"),
     "exposure_all",
     "exposure_all_csv",
     "audit",
@@ -328,6 +334,8 @@ class World:
         self.questions = questions.a_run("questions", image_set=self.image.image_set)
         questions.add(self.questions, self.image, "yes")
         Caption.objects.create(run=self.run, image=self.image, rank=1, text="a hat")
+        self.brightness = measured.empty_run("measured")
+        measured.add_image(self.brightness, "Mexican", 100)
         self.asked = asked.run("(Mexican, dance)")
         self.candidate = asked.found(self.asked).candidates.get()
         self.associations = judged.a_list("associated")
@@ -380,6 +388,10 @@ class World:
             return reverse(name, args=[self.image.image_set.name, "csv"])
         if name == "inference_figure":
             return reverse(name, args=[self.inference.pk, "csv"])
+        if name == "brightness_run":
+            return reverse(name, args=[self.brightness.pk])
+        if name == "brightness_figure":
+            return reverse(name, args=[self.brightness.pk, "csv"])
         if name in {"candidates", "candidate", "candidate_action"}:
             more = {"candidate": [self.candidate.pk], "candidate_action": ["find"]}
             return reverse(name, args=[self.asked.pk, *more.get(name, [])])

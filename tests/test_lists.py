@@ -38,6 +38,7 @@ from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.answers.answered import answer
 from tests.metrics.associations import judged
+from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
@@ -79,6 +80,7 @@ WITHOUT_ROWS = {
     *("new_embedding_tests", "edit_embedding_tests", "embedding_test_file", "embedding_test_encoders"),
     *("embedding_test_ranking", "embedding_test_figure", "embedding_test_download"),
     *("visual_question_figure", "new_visual_questions", "marking_figure"),
+    *("pull", "compare", "agreement", "inference_figure", "brightness_figure", "new_brightness"),
 }
 """Pages that show no list, or whose rows are figures and files rather than what is asked for one by one: they
 are measured all the same, and need not become longer."""
@@ -104,6 +106,7 @@ API_WITHOUT_ROWS = {
         *("embedding_test_file", "embedding_test_results", "embedding_test_encoders"),
         *("embedding_test_ranking", "embedding_test_figure"),
         *("visual_question_figure", "marking_figure"),
+        "brightness_figure",
         *("run_limits", "run_answer"),
         *("association_list", "model_association"),
         *("association_comparison", "association_results", "association_figure"),
@@ -172,6 +175,8 @@ class Growing(World):
         add_pair(self.inference, f"Group {number}", "lazy")
         embedding_tests.stored(self.embedded, f"tests-{number}")
         questions.a_run(f"questions-{number}")
+        measured.empty_run(f"measured {number}")
+        measured.add_image(self.brightness, f"Group {number}", 100)
         answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
         factories.study(f"more{number}", leads=[self.people["lead"]])
@@ -298,6 +303,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "inference-runs": world.inference.pk,
         "embedding-test-files": world.tests.pk,
         "visual-question-runs": world.questions.pk,
+        "brightness-runs": world.brightness.pk,
         "associations": world.association.pk,
         "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,

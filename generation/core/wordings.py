@@ -95,6 +95,9 @@ BACKENDS = (
         "Azure, vLLM and others."
     ),
     gettext_noop(
+        "Brightness of a crop, and lightness of the skin in a face: measured in the pixels, by no model."
+    ),
+    gettext_noop(
         "Fake classifications: probabilities of entailment, neutral and contradiction by a hash, "
         "on any machine."
     ),

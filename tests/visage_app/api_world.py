@@ -13,6 +13,7 @@ from tests import factories
 from tests.generation.image_sets import world as pictures
 from tests.metrics import cast
 from tests.metrics.associations import judged
+from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked as asked_models
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
@@ -62,6 +63,8 @@ class World:
         embedding_tests.texts(embedded)
         asked_about = questions.a_run("questions", image_set=run.image_set)
         questions.add(asked_about, image, "yes")
+        brightness = measured.empty_run("measured")
+        measured.add_image(brightness, "Mexican", 100)
         found = judged.a_list("associated")
         judged.pair(found, "old", "wise", negative=False)
         self.known: dict[str, str | int] = {
@@ -95,6 +98,7 @@ class World:
             "embedding-test-files": embedding_tests.stored(embedded).pk,
             "visual-question-runs": asked_about.pk,
             "marking": run.image_set.name,
+            "brightness-runs": brightness.pk,
         }
 
     @staticmethod

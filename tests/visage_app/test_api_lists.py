@@ -22,6 +22,7 @@ WHOLE = {
         COMPUTED,
     ),
     **dict.fromkeys(("visual_question_runs_read", "marking_read"), COMPUTED),
+    **dict.fromkeys(("inference_runs_read", "inference_runs_pairs", "brightness_runs_read"), COMPUTED),
 }
 PAGED = {"order", "limit", "cursor"}
 

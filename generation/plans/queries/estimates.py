@@ -50,6 +50,8 @@ _SECONDS = {
     "descriptions": 3.0,
     "classifications": 0.02,
 }
+_WITHOUT_MODEL = {"brightness": 0.05}
+"""Seconds of backends that are no model, on a processor."""
 _REFERENCE_STEPS, _REFERENCE_PIXELS = 50, 512 * 512
 _FULL_PRECISION = 2.0  # diffusers' documentation measures 1.5 on an A100, 2.6 on a Titan RTX
 _OVERHEAD_SECONDS = 0.004  # a worker's time per job without the model (benchmarks/jobs.py)
@@ -142,7 +144,7 @@ def _estimate(recipe: Recipe, jobs: int, similar: list[int], limits: Limits) -> 
         each = _assumed_seconds(recipe)
         basis = (
             _("assumed: %(seconds)s s each; nothing like it was made here yet")
-            if recipe.backend in (FAKE, *_SERVERS)
+            if recipe.backend in (FAKE, *_SERVERS, *_WITHOUT_MODEL)
             else _("assumed: %(seconds)s s each on one graphics card; nothing like it was made here yet")
         ) % {"seconds": f"{each:.2g}"}
     if recipe.backend in _SERVERS:
@@ -206,6 +208,8 @@ def _measured_bytes(recipe: Recipe, runs: list[int]) -> float | None:
 def _assumed_seconds(recipe: Recipe) -> float:
     if recipe.backend == FAKE:
         return _OVERHEAD_SECONDS
+    if recipe.backend in _WITHOUT_MODEL:
+        return _WITHOUT_MODEL[recipe.backend]
     seconds = _SECONDS[recipe.kind] * (_FULL_PRECISION if recipe.dtype == "float32" else 1)
     if isinstance(recipe, ImageRecipe):
         steps = (recipe.steps or _REFERENCE_STEPS) / _REFERENCE_STEPS

@@ -1,0 +1,185 @@
+"""Brightness of a run's images by group, and its change against the images they were made from (PROTOCOL
+§12). Reads."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from annotation.models import ImageSet
+from generation.models import Run
+from metrics.brightness.data import (
+    Measured,
+    Origin,
+    crop_of,
+    image_set_of,
+    newest_runs,
+    origins,
+    read_measurements,
+    sets_of,
+)
+from metrics.brightness.stats import UNDEFINED, Estimate, change, mean
+from metrics.core.stats import bootstrap
+
+
+@dataclass(frozen=True)
+class Row:
+    """The images of one group, and of one `strength` if they were made from images, else None.
+
+    `rgb`: mean brightness, 0 to 255. `lightness`: mean L*. `ita`: the mean angle, None if no image has one;
+    `with_ita` have one. `faces`: images whose L* and ITA are of the skin in a face. `change`: in per cent,
+    against the initial images of the `compared` images.
+    """
+
+    group_id: int
+    group: str
+    strength: float | None
+    n: int
+    rgb: Estimate
+    lightness: float
+    ita: float | None
+    with_ita: int
+    faces: int
+    change: Estimate
+    compared: int
+
+    @property
+    def crops(self) -> int:
+        """Images whose L* and ITA are of the crop."""
+        return self.n - self.faces
+
+    @property
+    def is_compared(self) -> bool:
+        return self.change.value == self.change.value
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the page says in a sentence: `high` and `low` are the rows with the most and the least brightness,
+    or change if `of_change`. `is_clear`: their intervals do not overlap; of changes: one excludes 0."""
+
+    of_change: bool
+    high: Row
+    low: Row
+    is_clear: bool
+
+
+@dataclass(frozen=True)
+class Results:
+    """`rows`: by group, then strength. `notes`: why L* and ITA are of the crop -> number of images.
+
+    `made`: images that were made from images. `not_compared`: those of them whose initial image is not
+    measured. `initial_runs`: the runs that they are compared with; `missing`: image sets without such a run.
+    """
+
+    rows: tuple[Row, ...]
+    notes: tuple[tuple[str, int], ...]
+    made: int
+    not_compared: int
+    initial_runs: tuple[Run, ...]
+    missing: tuple[ImageSet, ...]
+    summary: Summary | None
+
+    @property
+    def images(self) -> int:
+        return sum(row.n for row in self.rows)
+
+    @property
+    def faces(self) -> int:
+        return sum(row.faces for row in self.rows)
+
+    @property
+    def is_compared(self) -> bool:
+        return any(row.is_compared for row in self.rows)
+
+
+def results(run: Run, *, resamples: int, seed: int = 0) -> Results:
+    """The numbers of what is measured so far. Raises MeasurementsRefused."""
+    measured = read_measurements(run)
+    made_from = origins(image_set_of(run)) if measured else {}
+    of = {one.image: made_from[one.image] for one in measured if one.image in made_from}
+    brightness, runs, missing = _initial_brightness(run, of)
+    cells: dict[tuple[str, int, float], list[Measured]] = defaultdict(list)
+    for one in measured:
+        origin = of.get(one.image)
+        cells[one.group, one.group_id, -1.0 if origin is None else origin.strength].append(one)
+    rows = tuple(_row(cells[key], of, brightness, resamples=resamples, seed=seed) for key in sorted(cells))
+    return Results(
+        rows=rows,
+        notes=tuple(Counter(one.note for one in measured if one.note).most_common()),
+        made=len(of),
+        not_compared=sum(origin.initial not in brightness for origin in of.values()),
+        initial_runs=runs,
+        missing=missing,
+        summary=_summary(rows),
+    )
+
+
+def number(value: float | None) -> float | None:
+    """None for NaN, which JSON and CSV files do not have."""
+    return None if value is None or value != value else value
+
+
+def _initial_brightness(
+    run: Run, of: Mapping[int, Origin]
+) -> tuple[dict[int, float], tuple[Run, ...], tuple[ImageSet, ...]]:
+    """The brightness of each initial image that is measured with the run's crop; the runs that measured
+    them; and the sets without such a run."""
+    if not of:
+        return {}, (), ()
+    sets = sets_of(sorted({origin.initial for origin in of.values()}))
+    runs = newest_runs(sets, crop_of(run))
+    found = {one.image: one.rgb for each in runs.values() for one in read_measurements(each)}
+    return found, tuple(runs.values()), tuple(each for each in sets if each.pk not in runs)
+
+
+def _row(
+    cell: Sequence[Measured],
+    of: Mapping[int, Origin],
+    brightness: Mapping[int, float],
+    *,
+    resamples: int,
+    seed: int,
+) -> Row:
+    first = of.get(cell[0].image)
+    strength = None if first is None else first.strength
+    rng = bootstrap.generator(seed, f"{cell[0].group}\n{strength}")
+    # What was made of one image several times is drawn together. An initial image has its own cluster.
+    clusters = [of[one.image].initial if one.image in of else one.image for one in cell]
+    pairs = [
+        (one.rgb, brightness[of[one.image].initial], of[one.image].initial)
+        for one in cell
+        if one.image in of and of[one.image].initial in brightness
+    ]
+    angles = [one.ita for one in cell if one.ita is not None]
+    return Row(
+        group_id=cell[0].group_id,
+        group=cell[0].group,
+        strength=strength,
+        n=len(cell),
+        rgb=mean([one.rgb for one in cell], clusters, resamples=resamples, rng=rng),
+        lightness=fmean(one.lightness for one in cell),
+        ita=fmean(angles) if angles else None,
+        with_ita=len(angles),
+        faces=sum(one.on_face for one in cell),
+        change=change(*zip(*pairs, strict=True), resamples=resamples, rng=rng) if pairs else UNDEFINED,
+        compared=len(pairs),
+    )
+
+
+def _summary(rows: Sequence[Row]) -> Summary | None:
+    compared = [row for row in rows if row.is_compared]
+    if compared:
+        high = max(compared, key=lambda row: row.change.value)
+        low = min(compared, key=lambda row: row.change.value)
+        return Summary(True, high, low, any(_excludes_zero(row.change) for row in (high, low)))
+    groups = [row for row in rows if row.strength is None]
+    if not groups or len(groups) < len(rows):
+        return None
+    high, low = (chosen(groups, key=lambda row: row.rgb.value) for chosen in (max, min))
+    clear = high.rgb.has_interval and low.rgb.has_interval and low.rgb.high < high.rgb.low
+    return Summary(False, high, low, clear)
+
+
+def _excludes_zero(found: Estimate) -> bool:
+    return found.has_interval and (found.low > 0 or found.high < 0)

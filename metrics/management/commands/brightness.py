@@ -1,0 +1,100 @@
+"""manage.py brightness RUN: the numbers of a run that measured brightness (PROTOCOL §12)."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Q
+
+from generation.models import Run
+from metrics.brightness.data import MeasurementsRefused, brightness_runs, crop_of, image_set_of
+from metrics.brightness.queries import Row, number, results
+from metrics.core.suggestions import did_you_mean
+from metrics.management import output
+from metrics.management.output import Cell
+from metrics.score_runs.evaluation import check_resampling
+
+COLUMNS = (
+    *("group", "strength", "n", "rgb", "rgb_low", "rgb_high", "lightness", "ita", "faces"),
+    *("change", "change_low", "change_high"),
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Print the brightness of a run's images by group: mean RGB brightness of the crop (0 to 255), L* and "
+        "ITA, and the change in per cent against the images they were made from. RGB brightness is no "
+        "measure of skin tone."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("run", help="a run that measured brightness, by number or name")
+        parser.add_argument("--format", choices=output.FORMATS, default="table", help="default: table")
+        output.add_resampling(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        run = _find_run(options["run"])
+        try:
+            check_resampling(resamples=options["resamples"], seed=options["seed"])
+            found = results(run, resamples=options["resamples"], seed=options["seed"])
+        except (MeasurementsRefused, ValueError) as error:
+            raise CommandError(f"Run {run.pk}, '{run.name}': {error}") from error
+        rows = [_cells(row) for row in found.rows]
+        about: dict[str, Any] = {
+            "run": run.pk,
+            "name": run.name,
+            "image_set": image_set_of(run).name,
+            "drawn": image_set_of(run).drawn,
+            "crop": crop_of(run).name,
+            "not_compared": found.not_compared,
+            "missing": [each.name for each in found.missing],
+            "resamples": options["resamples"],
+            "seed": options["seed"],
+        }
+        if options["format"] == "json":
+            self.stdout.write(output.as_json(about, rows), ending="")
+            return
+        # CSV is data only, so what belongs beside it goes to standard error.
+        beside = self.stderr if options["format"] == "csv" else self.stdout
+        if about["drawn"]:
+            beside.write("SIMULATED: these images were drawn by a program, not made by a model.")
+        for name in about["missing"]:
+            beside.write(
+                f"No change against '{name}': measure that image set with crop {about['crop']} first."
+            )
+        if options["format"] == "csv":
+            self.stdout.write(output.as_csv(COLUMNS, rows), ending="")
+        elif rows:
+            self.stdout.write(output.as_table(COLUMNS, rows), ending="")
+            self.stdout.write("RGB brightness is no measure of skin tone.")
+        else:
+            self.stdout.write(f"Run {run.pk}, '{run.name}', has measured nothing yet.")
+
+
+def _cells(row: Row) -> dict[str, Cell]:
+    return {
+        "group": row.group,
+        "strength": row.strength,
+        "n": row.n,
+        "rgb": row.rgb.value,
+        "rgb_low": number(row.rgb.low),
+        "rgb_high": number(row.rgb.high),
+        "lightness": row.lightness,
+        "ita": row.ita,
+        "faces": row.faces,
+        "change": number(row.change.value),
+        "change_low": number(row.change.low),
+        "change_high": number(row.change.high),
+    }
+
+
+def _find_run(name: str) -> Run:
+    by_number = Q(pk=int(name)) if name.isascii() and name.isdigit() and len(name) < 19 else Q(pk=None)
+    run = brightness_runs().filter(Q(name=name) | by_number).first()
+    if run is None:
+        known = list(brightness_runs().values_list("name", flat=True)[:10])
+        raise CommandError(
+            f"There is no run '{name}' of brightness.{did_you_mean(name, known)} The latest are: "
+            f"{', '.join(known) or 'none yet; plan one on the page Brightness, or with the API'}."
+        )
+    return run
