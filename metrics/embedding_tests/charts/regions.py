@@ -189,7 +189,11 @@ def _world_map(
         if (country := country_of("", point.region)) is not None and country.point is not None
     ]
     base = alt.Chart(alt.Data(values=data)).project("equalEarth")
-    dots = alt.Chart(alt.Data(values=small)).project("equalEarth").mark_circle(size=46, stroke=INK, strokeWidth=0.7, opacity=1)
+    dots = (
+        alt.Chart(alt.Data(values=small))
+        .project("equalEarth")
+        .mark_circle(size=46, stroke=INK, strokeWidth=0.7, opacity=1)
+    )
     colour, tooltip = _colour(alt, field, colours), _tooltip(alt)
     layers = [
         alt.Chart(alt.sphere()).mark_geoshape(fill=_SEA).project("equalEarth"),
