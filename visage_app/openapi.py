@@ -26,6 +26,7 @@ SPECTACULAR_SETTINGS = {
         "RunState": "generation.models.RunState",
         "ScoreRunState": "annotation.core.leases.JobState",
         "Variant": "metrics.models.Variant",
+        "EffectVariant": "metrics.embedding_tests.stats.effects.VARIANTS",
         "Axis": "annotation.models.Axis",
         "Images": ["images"],
         "Modality": "metrics.associations.askings.MODALITIES",
