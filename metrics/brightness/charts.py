@@ -70,7 +70,8 @@ def group_chart(
     groups = list(dict.fromkeys(point.group for point in points))
     data = [_datum(point, "") for point in points]
     title_x = "Mean brightness, 0 (black) to 255 (white)"
-    x = alt.X("value:Q", title=title_x, scale=alt.Scale(domain=[0, 255]))
+    scale = alt.Scale(domain=[0, 255], nice=False)
+    x = alt.X("value:Q", title=title_x, scale=scale, axis=alt.Axis(values=[*range(0, 201, 50), 255]))
     y = alt.Y("group:N", title="Group", sort=groups, axis=alt.Axis(titleAngle=0, titleAnchor="start"))
     base = alt.Chart(alt.Data(values=data)).encode(y=y)
     tooltips = [alt.Tooltip(f"{field}:N", title=t) for field, t in _TOOLTIPS.items() if field != "strength"]

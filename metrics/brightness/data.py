@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.models import Image, ImageSet
-from generation.backends.brightness import Crop, parse_crop
+from generation.backends.brightness import PUBLISHED, Crop, parse_crop
 from generation.image_sets.queries import initial_images
 from generation.models import Answer, Run, RunKind
 
@@ -58,11 +58,11 @@ def image_set_of(run: Run) -> ImageSet:
 
 def crop_of(run: Run) -> Crop:
     """The crop of a run."""
-    return parse_crop(run.recipe["options"]["crop"])
+    return parse_crop(run.recipe["options"].get("crop", PUBLISHED))
 
 
 def looks_for_faces(run: Run) -> bool:
-    return bool(run.recipe["options"]["faces"])
+    return bool(run.recipe["options"].get("faces", True))
 
 
 def read_measurements(run: Run) -> list[Measured]:

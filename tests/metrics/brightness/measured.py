@@ -29,7 +29,7 @@ MEASURED: Mapping[str, Any] = {
 }
 
 
-def empty_run(name: str, *, image_set: str = "test-set", crop: str = "published") -> Run:
+def empty_run(name: str, *, image_set: str = "measured-set", crop: str = "published") -> Run:
     """A finished run over this set, which has measured nothing yet."""
     measured_set = factories.image_set(image_set)
     recipe = DescriptionRecipe(

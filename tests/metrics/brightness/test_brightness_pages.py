@@ -161,7 +161,7 @@ def test_a_lead_who_may_not_set_up_studies_reads_but_does_not_measure(client, ru
     assert NEW not in text
     assert client.get(NEW).status_code == 404
     assert client.post(NEW).status_code == 404
-    assert reverse("image_set", args=["test-set"]) not in page(client, run)
+    assert reverse("image_set", args=["measured-set"]) not in page(client, run)
 
 
 def form(**changes) -> dict[str, str]:
