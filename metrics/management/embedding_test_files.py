@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from generation.models import Run
 from generation.recipes.recipes import FAKE
 from metrics.core.suggestions import did_you_mean
-from metrics.embedding_tests.published_files import FOLDER, published_files
+from metrics.embedding_tests.published_files import published_files
 from metrics.embedding_tests.queries import TestsRefused, run_of
 from metrics.embedding_tests.reference import Reference, ReferenceRefused, read_reference
 from metrics.embedding_tests.test_file import TestFile, TestFileRefused, parse
@@ -20,20 +20,19 @@ SIMULATED = "SIMULATED: a program, and no model, made these embeddings."
 
 @dataclass(frozen=True)
 class Loaded:
-    """A file of tests and the folder that the names in it belong to."""
+    """A file of tests, and where its reference table is, if it ranks."""
 
     file: TestFile
-    folder: Path
+    table: Path | None
 
     def reference(self) -> Reference | None:
         """The table of the file's ranking, if it has one. Raises CommandError."""
-        if self.file.ranking is None:
+        if self.table is None:
             return None
-        path = self.folder / self.file.ranking.reference
         try:
-            return read_reference(_read(path))
+            return read_reference(_read(self.table))
         except ReferenceRefused as error:
-            raise CommandError(f"{path}: {error}") from error
+            raise CommandError(f"{self.table}: {error}") from error
 
     def run(self, encoder: str) -> Run:
         """Raises CommandError."""
@@ -57,28 +56,38 @@ def add_file_options(parser: ArgumentParser, *, required: bool) -> None:
         metavar="ID",
         help="instead of the file's: a model with its weights, a model, or the number of a run",
     )
+    parser.add_argument(
+        "--reference", type=Path, metavar="FILE.csv", help="instead of the file's reference table"
+    )
     parser.add_argument("--format", choices=("table", "csv"), default="table", help="default: table")
 
 
-def load(name: str, *, image_set: str) -> Loaded:
-    """The file at a path, or the published one of that name. `image_set`: instead of its own. Raises
-    CommandError."""
+def load(name: str, *, image_set: str, reference: Path | None) -> Loaded:
+    """The file at a path, or the published one of that name. `image_set`, `reference`: instead of its own.
+    Raises CommandError."""
     published = published_files()
     path = Path(name)
     if not path.is_file() and name in published:
-        text, folder = published[name].text, FOLDER
+        text = published[name].text
     elif not path.exists():
         raise CommandError(
             f"There is no file '{name}'.{did_you_mean(name, list(published))} Published tests: "
             f"{', '.join(published)}."
         )
     else:
-        text, folder = _read(path), path.parent
+        text = _read(path)
     try:
         file = parse(text)
     except TestFileRefused as error:
         raise CommandError(f"{name}: {error}") from error
-    return Loaded(dataclasses.replace(file, image_set=image_set or file.image_set), folder)
+    if file.ranking is not None and reference is None:
+        if name in published and not path.is_file():
+            raise CommandError(
+                f"The table that '{name}' ranks against is not part of it. Give yours with --reference FILE.csv."
+            )
+        reference = path.parent / file.ranking.reference
+    file = dataclasses.replace(file, image_set=image_set or file.image_set)
+    return Loaded(file, reference if file.ranking is not None else None)
 
 
 def simulated(run: Run) -> bool:

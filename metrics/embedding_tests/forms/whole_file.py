@@ -82,9 +82,7 @@ class TestFileForm(NamedForm):
                 "published", gettext("You gave a file of your own. Choose none here, or empty its field.")
             )
             return
-        found = published_files()[name]
-        self.cleaned_data["text"] = found.text
-        self.cleaned_data["reference"] = self.cleaned_data["reference"] or found.reference
+        self.cleaned_data["text"] = published_files()[name].text
 
     def _replace(self, image_set: ImageSet | None, encoder: str) -> None:
         """The file with another set or encoder. Its comments are lost, nothing else."""

@@ -59,7 +59,7 @@ class Command(BaseCommand):
             check_resampling(resamples=options["resamples"], seed=options["seed"])
         except ValueError as error:
             raise CommandError(str(error)) from error
-        loaded = load(options["file"], image_set=options["set"])
+        loaded = load(options["file"], image_set=options["set"], reference=options["reference"])
         run = loaded.run(options["encoder"])
         try:
             if options["missing_texts"]:

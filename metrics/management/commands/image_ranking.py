@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--summary", action="store_true", help="correlations with the reference")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        loaded = load(options["file"], image_set=options["set"])
+        loaded = load(options["file"], image_set=options["set"], reference=options["reference"])
         reference = loaded.reference()
         if reference is None:
             raise CommandError(

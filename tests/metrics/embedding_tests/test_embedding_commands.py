@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from metrics.embedding_tests import queries
 from metrics.embedding_tests.published_files import FOLDER, published_files
-from metrics.embedding_tests.reference import read_reference
+from metrics.embedding_tests.reference import US_STATES, read_reference
 from metrics.embedding_tests.stats.effects import CORRECTED, PUBLISHED
 from metrics.embedding_tests.test_file import EAT, SC_EAT, parse
 from tests.metrics.embedding_tests import planted
@@ -205,17 +205,21 @@ def test_published_tests_are_those_of_the_paper():
     assert (ranking.drawings, ranking.top) == (1000, 0)
     assert ranking.prompt_of("Ohio") == "a photo of someone who lives in the state of Ohio"
     assert ranking.prompt_of("District of Columbia") == "a photo of someone who lives in Washington, D.C."
-    reference = read_reference(published_files()["us-states"].reference)
-    assert sorted(reference.groups) == list(GROUPS)
-    assert len(reference.regions) == 51
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(f"{name}.toml" for name in files)
 
 
-def test_a_published_test_runs_on_a_set_with_its_groups(faces):
-    for name in ("we-they", "american-traits", "us-states"):
-        out, _ = run("embedding_tests", name, "--set", "faces", "--missing-texts")
+def test_a_published_test_runs_on_a_set_with_its_groups(faces, tmp_path):
+    table = tmp_path / "states.csv"
+    rows_of_table = [f"{state},0.1,0.2,0.3,0.4" for state in US_STATES]
+    table.write_text("\n".join([f",{','.join(GROUPS)}", *rows_of_table]), encoding="utf-8")
+    with pytest.raises(CommandError, match="Give yours with --reference"):
+        run("image_ranking", "us-states", "--set", "faces")
+    ranking = ("us-states", "--reference", str(table))
+    for name in (("we-they",), ("american-traits",), ranking):
+        out, _ = run("embedding_tests", *name, "--set", "faces", "--missing-texts")
         texts = [text for text in out.splitlines() if text]
         rng = np.random.default_rng(len(texts))
         planted.texts(faces, {text: rng.normal(size=planted.DIM) for text in texts})
     assert len(rows("embedding_tests", "we-they", "--permutations", "99", "--resamples", "100")) == 3
     assert len(rows("embedding_tests", "american-traits", "--permutations", "99", "--resamples", "100")) == 9
-    assert len(rows("image_ranking", "us-states")) == 51 * 4
+    assert len(rows("image_ranking", *ranking)) == 51 * 4

@@ -8,7 +8,6 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
-from metrics.embedding_tests.published_files import FOLDER
 from metrics.embedding_tests.reference import US_STATES, ReferenceRefused, read_reference
 from metrics.embedding_tests.stats.ranking import compare, shares
 
@@ -169,17 +168,12 @@ def test_a_wrong_table_is_refused_with_row_column_and_cure(text, message):
 
 
 @pytest.mark.release
-def test_the_authors_table_is_the_one_that_ships(released):
+def test_the_authors_table_is_read(released):
     theirs = read_reference(
         (released / "american_white" / "race_stats_df_proportional.csv").read_text(encoding="utf-8")
     )
-    ours = read_reference((FOLDER / "us-states-2019.csv").read_text(encoding="utf-8"))
     assert theirs.groups == ("White", "Black", "Asian", "Hispanic")
-    assert ours.groups == ("White", "Black", "Asian", "Latina/o")
-    assert sorted(theirs.regions) == list(ours.regions) == sorted(US_STATES)
-    assert dict(zip(theirs.regions, theirs.shares, strict=True)) == dict(
-        zip(ours.regions, ours.shares, strict=True)
-    )
+    assert sorted(theirs.regions) == sorted(US_STATES)
     assert all(sum(row) == pytest.approx(1) for row in theirs.shares)
     perfect = compare(np.array(theirs.shares), np.array(theirs.shares))
     assert [each.rho for each in perfect.groups] == pytest.approx([1] * 4)
