@@ -83,7 +83,8 @@ def load(name: str, *, image_set: str, reference: Path | None) -> Loaded:
     if file.ranking is not None and reference is None:
         if name in published and not path.is_file():
             raise CommandError(
-                f"The table that '{name}' ranks against is not part of it. Give yours with --reference FILE.csv."
+                f"The table that '{name}' ranks against is not part of it. Give yours with --reference "
+                "FILE.csv."
             )
         reference = path.parent / file.ranking.reference
     file = dataclasses.replace(file, image_set=image_set or file.image_set)

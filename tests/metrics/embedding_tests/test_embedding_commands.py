@@ -139,19 +139,23 @@ def test_a_ranking_and_its_summary_are_printed(faces, path):
         (["embedding_tests", "PATH", "--resamples", "5"], "resamples"),
         (["embedding_tests", "PATH", "--set", "other"], "no image set 'other'"),
         (["embedding_tests", "PATH", "--encoder", "other"], "no embeddings by 'other'"),
-        (["embedding_tests", "us-states", "--set", "faces"], "no \\[\\[test\\]\\]. Its ranking: manage.py"),
+        (
+            ["embedding_tests", "us-states", "--set", "faces", "--reference", "TABLE"],
+            "no \\[\\[test\\]\\]. Its ranking: manage.py",
+        ),
         (["image_ranking", "we-they"], "no \\[ranking\\]. Its tests: manage.py"),
         (["embedding_tests", "we-they", "--set", "faces"], "have no embedding"),
-        (["image_ranking", "us-states", "--set", "faces"], "have no embedding"),
+        (["image_ranking", "us-states", "--set", "faces", "--reference", "TABLE"], "have no embedding"),
         (
             ["embedding_tests", "none", "--published"],
             "'none'. There are: american-traits, us-states, we-they",
         ),
     ],
 )
-def test_what_cannot_be_done_is_refused(faces, path, arguments, message):
+def test_what_cannot_be_done_is_refused(faces, path, tmp_path, arguments, message):
+    named = {"PATH": path, "TABLE": str(tmp_path / "shares.csv")}
     with pytest.raises(CommandError, match=message):
-        run(*(path if each == "PATH" else each for each in arguments))
+        run(*(named.get(each, each) for each in arguments))
 
 
 @pytest.mark.parametrize(

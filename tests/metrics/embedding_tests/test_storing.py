@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotation.audit.sentences import sentence
 from annotation.models import AuditEvent
+from metrics.embedding_tests.reference import US_STATES
 from metrics.models import EmbeddingTestFile
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -85,11 +86,14 @@ def test_a_published_file_is_stored_for_a_set_of_ones_own(client, maker):
         factories.image(group_name=group, image_set=factories.image_set("own"))
     assert 'value="us-states" selected' in client.get(f"{NEW}?as=file&published=us-states").content.decode()
     sent = as_file(text="", published="us-states", image_set="own", encoder="ViT-L-14 openai")
-    client.post(f"{NEW}?as=file", sent)
+    assert b"reference" in client.post(f"{NEW}?as=file", {**sent, "reference": ""}).content
+    assert not EmbeddingTestFile.objects.exists()
+    table = "\n".join([",Asian,White", *(f"{state},0.1,0.9" for state in US_STATES)])
+    client.post(f"{NEW}?as=file", {**sent, "reference": table})
     stored = EmbeddingTestFile.objects.get()
     data = tomllib.loads(stored.text)
     assert (data["set"], data["encoder"]) == ("own", "ViT-L-14 openai")
-    assert stored.reference.count("\n") >= 51
+    assert stored.reference.count("\n") == 51
 
 
 @pytest.mark.parametrize(
