@@ -11,35 +11,15 @@ from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
-from annotation.models import Axis, Source, Study
-from generation import demo as generation_demo
-from generation.models import Run
-from generation.recipes.askings import ClassificationRecipe, CompletionRecipe
+from annotation.models import Study
 from generation.recipes.prompts import image_prompts
-from generation.recipes.recipes import FAKE
-from metrics.associations.askings import Setting
-from metrics.associations.descriptors import DescriptorList, starter_list
-from metrics.associations.judgements import LEVEL, LEXICON, SENTIMENT, plan_judgements
-from metrics.associations.planning import plan_words
-from metrics.associations.prompts import read_prompts
-from metrics.associations.services import lists as association_lists
-from metrics.associations.services.descriptors import with_groups
-from metrics.candidates.services import lists as candidate_lists
-from metrics.inference.drawing import RANDOM
-from metrics.inference.sentences import OBJECTS, VERBS
-from metrics.inference.services.planning import Choice, plan_inference
+from metrics import demo as metrics_demo
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS
 
 # Key of the advisory lock; no other part of the program uses it.
 _LOCK = 7_305_011
 METRICS = ("tendency", "likelihood", "offensiveness")
-_WORDS = 3
-"""How many verbs and objects the fake inference model is asked with."""
-ASSOCIATIONS = "demo-associations"
-_DIMENSIONS = (Axis.AGE, Axis.RELIGION)
-_DESCRIPTORS = 6
-"""How many descriptors of each of these dimensions the fake language model is asked about."""
 
 
 class Command(BaseCommand):
@@ -75,66 +55,17 @@ class Command(BaseCommand):
         finished = studies.make_finished(scenario=loaded_scenario, plans=plans, truth=drawn, by=lead, now=now)
         rating = studies.make_open(scenario=loaded_scenario, by=lead, now=now)
         source = loaded_scenario.source["name"]
-        answers = generation_demo.answer_all(image_set=pictures.IMAGE_SET, source=source, by=lead)
-        answers += self._infer(source, by=lead)
-        answers += self._associate(by=lead)
-        self._find_candidates()
+        answers = metrics_demo.load(image_set=pictures.IMAGE_SET, source=source, by=lead)
         runs = self._score()
         counts = {
             "logins": len(users),
             "associations": associations,
             "drawn images": images,
             "studies": finished + rating,
-            "simulated answers of models": answers,
+            "simulated results of models": answers,
             "score runs": runs,
         }
         return [f"{number} {noun}" for noun, number in counts.items() if number]
-
-    def _infer(self, source: str, *, by: User) -> int:
-        """Ask the fake inference model about the source; return the number of new answers."""
-        choice = Choice(
-            source=Source.objects.get(name=source),
-            baseline=RANDOM,
-            verbs=VERBS[:_WORDS],
-            objects=OBJECTS[:_WORDS],
-        )
-        recipe = ClassificationRecipe(backend=FAKE, model=FAKE)
-        plan = plan_inference(recipe=recipe, choice=choice, name="demo-inference")
-        return generation_demo.answer(plan=plan, by=by)
-
-    def _associate(self, *, by: User) -> int:
-        """Ask the fake language model to complete words about some descriptors, and find its associations;
-        return the number of new answers."""
-        starter = starter_list()
-        few = [one for axis in _DIMENSIONS for one in starter.on([axis]).descriptors[:_DESCRIPTORS]]
-        listed = DescriptorList(tuple(few))
-        plan = plan_words(
-            recipe=CompletionRecipe(
-                backend=FAKE, model=FAKE, temperature=0.7, times=10, options={"bias": 0.8}
-            ),
-            name=ASSOCIATIONS,
-            settings=[Setting.SINGULAR],
-            listed=listed,
-            prompts=read_prompts(),
-        )
-        answers = generation_demo.answer(plan=with_groups(plan, listed), by=by)
-        run = Run.objects.get(name=ASSOCIATIONS)
-        found = association_lists.compute(association_lists.request(run=run).pk)
-        if found is None:
-            return answers
-        for what, recipe in (
-            (SENTIMENT, ClassificationRecipe(backend=LEXICON)),
-            (LEVEL, CompletionRecipe(backend=FAKE, model=FAKE)),
-        ):
-            judging = plan_judgements(found, what, recipe, name=f"{ASSOCIATIONS}-{what}")
-            answers += generation_demo.answer(plan=judging, by=by)
-        association_lists.compute(association_lists.request(run=run).pk)
-        return answers
-
-    def _find_candidates(self) -> None:
-        """Find the candidates in the answers of the fake language model."""
-        found = candidate_lists.request(run=Run.objects.get(name=generation_demo.COMPLETIONS))
-        candidate_lists.compute(list_id=found.pk)
 
     def _score(self) -> int:
         """Compute the scores that the dashboards show first; return the number of new runs."""
