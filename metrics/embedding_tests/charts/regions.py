@@ -20,6 +20,8 @@ from metrics.embedding_tests.charts.us_states import TILES, tile_of
 
 _COLUMNS = ("region", "group", "share", "reference")
 _TILE = 38
+_AREAS, _DOTS = "areas", "dots"
+"""Data of a world map."""
 _WORLD = (470, 240)
 _SEA = "#f3f5f8"
 _PANELS = (("share", "Share of the images found"), ("reference", "Reference"))
@@ -117,6 +119,9 @@ def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | Non
         .encode(x=alt.value(0), y=alt.value(0), text="lines:N")
         .properties(width=860, height=16 * len(lines))
     )
+    spec = apply_style(alt.vconcat(drawn, text, spacing=6), texts.title, list(texts.subtitle))
+    if draw is _world_map:
+        spec["datasets"] = {**spec.get("datasets", {}), **_countries(shown, places)}
     ordered = sorted(shown, key=lambda point: -point.share)
     return Figure(
         name=texts.name,
@@ -126,7 +131,7 @@ def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | Non
         + ".",
         columns=_COLUMNS,
         rows=_rows(points),
-        spec=apply_style(alt.vconcat(drawn, text, spacing=6), texts.title, list(texts.subtitle)),
+        spec=spec,
         notes=tuple(notes),
     )
 
@@ -170,12 +175,10 @@ def _tile_map(
     )
 
 
-def _world_map(
-    alt: Any, points: Sequence[RegionPoint], places: dict[str, str], panel: tuple[str, str], colours: Any
-) -> Any:
-    field, title = panel
+def _countries(points: Sequence[RegionPoint], places: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """The data of a world map: all countries by their shapes, and those too small for one as dots."""
     by_code = {places[point.region]: point for point in points}
-    data = [
+    areas = [
         {
             "type": "Feature",
             "geometry": shape["geometry"],
@@ -183,14 +186,22 @@ def _world_map(
         }
         for code, shape in shapes().items()
     ]
-    small = [
+    dots = [
         {"x": country.point[0], "y": country.point[1], **_datum(point)}
         for point in points
         if (country := country_of("", point.region)) is not None and country.point is not None
     ]
-    base = alt.Chart(alt.Data(values=data)).project("equalEarth")
+    return {_AREAS: areas, _DOTS: dots}
+
+
+def _world_map(
+    alt: Any, points: Sequence[RegionPoint], places: dict[str, str], panel: tuple[str, str], colours: Any
+) -> Any:
+    field, title = panel
+    # by name: altair checks each point of a shape that stands in the chart, which takes seconds
+    base = alt.Chart(alt.NamedData(_AREAS)).project("equalEarth")
     dots = (
-        alt.Chart(alt.Data(values=small))
+        alt.Chart(alt.NamedData(_DOTS))
         .project("equalEarth")
         .mark_circle(size=46, stroke=INK, strokeWidth=0.7, opacity=1)
     )
@@ -201,7 +212,7 @@ def _world_map(
         base.mark_geoshape(stroke="white", strokeWidth=0.5)
         .transform_filter(f"isValid(datum.{field})")
         .encode(color=colour, tooltip=tooltip),
-        *([dots.encode(longitude="x:Q", latitude="y:Q", color=colour, tooltip=tooltip)] if small else []),
+        dots.encode(longitude="x:Q", latitude="y:Q", color=colour, tooltip=tooltip),
     ]
     width, height = _WORLD
     return alt.layer(*layers).properties(width=width, height=height, title=_heading(alt, title))
