@@ -11,9 +11,8 @@ from annotation.models import Image, ImageSet
 from generation.backends.brightness import PUBLISHED, Crop, parse_crop
 from generation.image_sets.queries import initial_images
 from generation.models import Answer, Run, RunKind
+from metrics.core.purposes import BRIGHTNESS
 
-PURPOSE = "brightness"
-"""`design["purpose"]` of a run that measures brightness."""
 BACKEND = "brightness"
 FACE = "face"
 
@@ -47,7 +46,7 @@ class Origin:
 
 def brightness_runs() -> QuerySet[Run]:
     """The runs that measure brightness, newest first."""
-    runs = Run.objects.filter(kind=RunKind.DESCRIPTIONS, backend=BACKEND, recipe__design__purpose=PURPOSE)
+    runs = Run.objects.filter(kind=RunKind.DESCRIPTIONS, backend=BACKEND, recipe__design__purpose=BRIGHTNESS)
     return runs.filter(image_set__isnull=False).select_related("image_set")
 
 

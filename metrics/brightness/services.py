@@ -12,7 +12,8 @@ from generation.plans.queries.image_sets import images_with_files
 from generation.plans.services import plan_askings
 from generation.recipes.askings import DescriptionRecipe
 from generation.recipes.recipes import digest
-from metrics.brightness.data import BACKEND, PURPOSE
+from metrics.brightness.data import BACKEND
+from metrics.core.purposes import BRIGHTNESS
 
 PROMPT = "brightness"
 """What the jobs ask; a measurement reads no prompt."""
@@ -33,7 +34,7 @@ def plan_brightness(*, image_set: ImageSet, crop: str, faces: bool, name: str = 
         backend=BACKEND,
         temperature=0,
         options={"crop": chosen.name, "faces": faces},
-        design={"purpose": PURPOSE},
+        design={"purpose": BRIGHTNESS},
     )
     images = images_with_files(image_set)
     absent = Image.objects.filter(image_set=image_set, file="").count()

@@ -1,3 +1,4 @@
 """What runs are planned for: `design["purpose"]` of a recipe, where more than one room needs to know it."""
 
 VISUAL_QUESTIONS = "visual_questions"
+BRIGHTNESS = "brightness"

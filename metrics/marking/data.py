@@ -12,7 +12,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import IdentityGroup, Image, ImageSet
 from generation.models import Answer, Caption, Run, RunKind, RunState
-from metrics.core.purposes import VISUAL_QUESTIONS
+from metrics.core.purposes import BRIGHTNESS, VISUAL_QUESTIONS
 from metrics.marking.stats import Counts, in_order_of_images
 from metrics.marking.words import WordList
 
@@ -34,7 +34,7 @@ class Choice:
 
 def sets_with_texts() -> QuerySet[ImageSet]:
     """Image sets by title, with `texts`: how many runs wrote captions or descriptions of their images."""
-    written = Q(runs__kind__in=KINDS) & ~Q(runs__pk__in=_question_runs())
+    written = Q(runs__kind__in=KINDS) & ~Q(runs__pk__in=_runs_without_texts())
     return ImageSet.objects.annotate(texts=Count("runs", filter=written)).order_by("title", "pk")
 
 
@@ -45,15 +45,15 @@ def groups_of_set(image_set: ImageSet) -> list[IdentityGroup]:
 
 
 def runs_of_set(image_set: ImageSet) -> list[Run]:
-    """The runs that caption or describe its images, oldest first; without those that ask questions, whose
-    answers are no descriptions."""
-    runs = Run.objects.filter(image_set=image_set, kind__in=KINDS).exclude(pk__in=_question_runs())
+    """The runs that caption or describe its images, oldest first; without those that ask questions or
+    measure brightness, whose answers are no descriptions."""
+    runs = Run.objects.filter(image_set=image_set, kind__in=KINDS).exclude(pk__in=_runs_without_texts())
     return list(runs.order_by("pk"))
 
 
-def _question_runs() -> QuerySet[Any]:
+def _runs_without_texts() -> QuerySet[Any]:
     # A key that is not there makes a condition null, so that exclude() by it would lose the other runs.
-    return Run.objects.filter(recipe__design__purpose=VISUAL_QUESTIONS).values("pk")
+    return Run.objects.filter(recipe__design__purpose__in=(VISUAL_QUESTIONS, BRIGHTNESS)).values("pk")
 
 
 def top_p_of(run: Run) -> float | None:
