@@ -29,8 +29,7 @@ def run():
 @pytest.fixture
 def reader(client):
     """The lead of a study, who may not set one up."""
-    lead = factories.user()
-    factories.study(leads=[lead])
+    lead = factories.lead_of("measured-set", "initial", "made")
     client.force_login(lead)
     return lead
 

@@ -191,9 +191,7 @@ def test_a_series_of_the_fake_shows_as_lines(client):
 class TestPages:
     @pytest.fixture(autouse=True)
     def reader(self, client):
-        lead = factories.user()
-        factories.study(leads=[lead])
-        client.force_login(lead)
+        client.force_login(factories.lead_of("faces"))
 
     def test_sets_are_listed_with_their_runs(self, client, image_set, django_assert_max_num_queries):
         captions(image_set, MARKED)
