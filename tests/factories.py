@@ -121,7 +121,7 @@ def study(name: str | None = None, *, status: str = StudyStatus.OPEN, leads=(), 
     return made
 
 
-def lead_of(*image_sets: str) -> User:
+def lead_of(*image_sets: str):
     """The lead of a study that shows these image sets, who may not set one up."""
     lead = user()
     of = study(leads=[lead])

@@ -105,7 +105,7 @@ def test_what_is_drawn_depends_on_the_number_of_answers_and_groups():
 
 
 def test_simulated_runs_are_marked(client, reader):
-    run = asked.a_run("made up", backend="fake", image_set=factories.image_set("s"))
+    run = asked.a_run("made up", backend="fake", image_set=factories.image_set("faces-asked"))
     asked.fill(run, {"White": {"yes": 1}})
     assert "simulated answers" in page(client, run)
     assert "simulated answers" in client.get(LIST).content.decode()
