@@ -121,6 +121,15 @@ def study(name: str | None = None, *, status: str = StudyStatus.OPEN, leads=(), 
     return made
 
 
+def lead_of(*image_sets: str):
+    """The lead of a study that shows these image sets, who may not set one up."""
+    lead = user()
+    of = study(leads=[lead])
+    for version, name in enumerate(image_sets, start=1):
+        task(of, kind=TaskKind.DEPICTION, image_set=image_set(name), version=version)
+    return lead
+
+
 def consent_text(of: Study, *, version: int = 1) -> ConsentText:
     return ConsentText.objects.create(
         study=of, version=version, text="What taking part means.", content_warning="Care."

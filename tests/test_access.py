@@ -196,31 +196,28 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(
         ("inference_runs", "inference", "inference_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
     ),
+    # tests on images: a lead reads those about image sets that their studies show
     **dict.fromkeys(
-        ("brightness", "brightness_run", "brightness_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
+        ("embedding_tests", "visual_questions", "marking", "brightness"),
+        (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405)),
+    ),
+    **dict.fromkeys(
+        (
+            *("embedding_test_file", "embedding_test_encoders", "embedding_test_ranking"),
+            *("embedding_test_figure", "embedding_test_download"),
+            *("visual_question_run", "visual_question_figure", "marking_of_set", "marking_figure"),
+            *("brightness_run", "brightness_figure"),
+        ),
+        (LEADS, (LOGIN, NONE, NONE, 405, 405, 405)),
     ),
     "new_brightness": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     "new_inference": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
-    **dict.fromkeys(
-        (
-            *("embedding_tests", "embedding_test_file", "embedding_test_encoders", "embedding_test_ranking"),
-            *("embedding_test_figure", "embedding_test_download"),
-        ),
-        (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405)),
-    ),
     **dict.fromkeys(
         ("new_embedding_tests", "edit_embedding_tests"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422))
     ),
     **dict.fromkeys(
         ("delete_embedding_tests", "embed_test_texts"),
         ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
-    ),
-    **dict.fromkeys(
-        (
-            *("visual_questions", "visual_question_run", "visual_question_figure"),
-            *("marking", "marking_of_set", "marking_figure"),
-        ),
-        (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405)),
     ),
     "new_visual_questions": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
@@ -336,6 +333,9 @@ class World:
         Caption.objects.create(run=self.run, image=self.image, rank=1, text="a hat")
         self.brightness = measured.empty_run("measured")
         measured.add_image(self.brightness, "Mexican", 100)
+        shown = factories.study("tested", leads=lead)
+        for version, run in enumerate((self.embedded, self.brightness), start=1):
+            factories.task(shown, kind=TaskKind.DEPICTION, image_set=run.image_set, version=version)
         self.asked = asked.run("(Mexican, dance)")
         self.candidate = asked.found(self.asked).candidates.get()
         self.associations = judged.a_list("associated")

@@ -174,12 +174,13 @@ class Growing(World):
         empty_run(f"inferred {number}", "votes")
         add_pair(self.inference, f"Group {number}", "lazy")
         embedding_tests.stored(self.embedded, f"tests-{number}")
-        questions.a_run(f"questions-{number}")
+        questions.a_run(f"questions-{number}", image_set=self.image.image_set)
         measured.empty_run(f"measured {number}")
         measured.add_image(self.brightness, f"Group {number}", 100)
         answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
-        factories.study(f"more{number}", leads=[self.people["lead"]])
+        more = factories.study(f"more{number}", leads=[self.people["lead"]])
+        factories.task(more, kind=TaskKind.DEPICTION, image_set=run.image_set)
         Invitation.objects.create(study=self.words, code=f"more-{number}")
         webhook = Webhook.objects.create(
             study=self.words, url=f"https://h{number}.example.org/", secret="whsec_x", events=["study.paused"]
@@ -272,7 +273,14 @@ def test_no_page_asks_more_often_when_there_is_more(client, world):
 def test_no_page_of_a_lead_or_an_annotator_does_either(client, world):
     client.force_login(world.people["lead"])
     pages = ("home", "overview", "people", "invitations", "webhooks", "exposure", "quality", "image_sets")
-    compare(client, world, {name: world.pages[name] for name in pages}, need_no_rows=set())
+    on_images = ("embedding_tests", "visual_questions", "marking", "brightness")
+    compare(client, world, {name: world.pages[name] for name in pages + on_images}, need_no_rows=set())
+
+
+def test_no_list_of_tests_on_images_of_a_lead_in_the_api_does_either(client, world):
+    client.force_login(world.people["lead"])
+    names = ("embedding_test_files", "visual_question_runs", "brightness_runs")
+    compare(client, world, {name: reverse(f"api:{name}") for name in names}, need_no_rows=set())
 
 
 def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world):

@@ -16,13 +16,16 @@ from django.urls import resolve
 
 from annotation.api import tokens
 from annotation.models import CatalogueImport, Delivery, ExportJob, Invitation, TaskKind, Webhook
-from generation.models import Run, RunKind
+from generation.models import Caption, Run, RunKind
 from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.models import ScoreRun
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics.associations import judged
+from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
+from tests.metrics.embedding_tests import stored as embedding_tests
+from tests.metrics.visual_questions import asked as questions
 from tests.test_access import urls
 
 pytestmark = pytest.mark.django_db
@@ -57,14 +60,7 @@ SHARED = {
     *("api:identity_group", "api:association", "api:source", "api:source_successor"),
     *("catalogue_group", "catalogue_attribute", "association", "source"),
     *("inference", "inference_figure"),
-    *("brightness_run", "brightness_figure", "api:brightness_run", "api:brightness_figure"),
     *("api:inference_run", "api:inference_pairs", "api:inference_figure"),
-    *("embedding_test_file", "embedding_test_encoders", "embedding_test_ranking", "embedding_test_figure"),
-    *("embedding_test_download", "edit_embedding_tests", "delete_embedding_tests", "embed_test_texts"),
-    *("api:embedding_test_file", "api:embedding_test_results", "api:embedding_test_encoders"),
-    *("api:embedding_test_ranking", "api:embedding_test_texts", "api:embedding_test_figure"),
-    *("visual_question_run", "visual_question_figure", "marking_of_set", "marking_figure"),
-    *("api:visual_question_run", "api:visual_question_figure", "api:marking", "api:marking_figure"),
 }
 """The catalogue, and what models say about it, is of all who lead a study."""
 DOORS = sorted(
@@ -125,6 +121,14 @@ class Team:
             recipe=as_json(CaptionRecipe(backend="fake")),
             recipe_hash=f"{self.study.pk:064x}",
         )
+        Caption.objects.create(run=self.run, image=self.image, rank=1, text="a hat")
+        self.embedded = embedding_tests.embedded(made.name)
+        embedding_tests.texts(self.embedded)
+        self.tests = embedding_tests.stored(self.embedded, f"{tag}-tests{mark}")
+        self.questions = questions.a_run(f"{tag}-questions{mark}", image_set=made)
+        questions.add(self.questions, self.image, "yes")
+        self.brightness = measured.empty_run(f"{tag}-measured{mark}", image_set=made.name)
+        measured.measure(self.brightness, self.image, 100)
         self.asked = asked.run(f"(People of {tag}, dance{mark})", name=f"{tag}-asked")
         self.candidate = asked.found(self.asked).candidates.get()
         self.associations = judged.a_list(f"{tag}-associated")
@@ -158,10 +162,11 @@ class Team:
             "image-sets": self.image.image_set.name,
             "sets": self.image.image_set.name,
             "images": self.image.pk,
-            **dict.fromkeys(("runs", "inference", "inference-runs", "embedding-tests"), self.run.pk),
-            "embedding-test-files": self.run.pk,
             **dict.fromkeys(("runs", "inference", "inference-runs"), self.run.pk),
-            **dict.fromkeys(("brightness", "brightness-runs"), self.run.pk),
+            **dict.fromkeys(("embedding-tests", "embedding-test-files"), self.tests.pk),
+            **dict.fromkeys(("visual-questions", "visual-question-runs"), self.questions.pk),
+            **dict.fromkeys(("brightness", "brightness-runs"), self.brightness.pk),
+            "marking": self.image.image_set.name,
             "candidate-runs": self.asked.pk,
             "candidates": self.candidate.pk,
             "answers": self.asked.answers.get().pk,

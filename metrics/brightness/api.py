@@ -14,6 +14,7 @@ from annotation import policies
 from annotation.api.errors import Conflict, refusals, refused_form
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import FileResource, Resource, file_of
+from generation.image_sets.access import visible_image_sets
 from generation.models import Run
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
@@ -33,6 +34,7 @@ from metrics.brightness.serializers import (
     BrightnessRunsQuery,
     results_data,
 )
+from metrics.core.access import check_reader, of_visible_sets
 from metrics.core.charts.figure import CONTENT_TYPES, render_figure
 
 operation = partial(extend_schema, tags=["brightness"])
@@ -40,15 +42,15 @@ _NO_MEASUREMENT = {409: OpenApiResponse(description="An answer of the run is no 
 
 
 class BrightnessRuns(Resource):
-    """Runs that measure brightness. To read them, an account sets up or leads studies; to plan one, it may
-    set up studies."""
+    """Runs that measure brightness. Who leads studies sees those over the image sets that these show;
+    who may set up studies sees all, and plans them."""
 
     @documents_list("brightness_runs_list", query=BrightnessRunsQuery, row=RunSerializer, tag="brightness")
     def get(self, request: Request) -> Response:
-        _check_reader(request)
+        check_reader(request)
         return filtered_page(
             self,
-            brightness_runs(),
+            of_visible_sets(request, brightness_runs()),
             kind=BrightnessRunsQuery,
             row=RunSerializer,
             prepare=runs_queries.run_rows,
@@ -98,7 +100,7 @@ class BrightnessResults(Resource):
     )
     def get(self, request: Request, number: int) -> Response:
         run = _run(request, number)
-        found = _results(run)
+        found = queries.of_sets(_results(run), visible_image_sets(request))
         [row] = runs_queries.run_rows([run])
         about = {"run": row, "drawn": image_set_of(run).drawn, "crop": crop_of(run).name}
         return Response(BrightnessResultsSerializer({**about, **results_data(found)}).data)
@@ -129,14 +131,9 @@ class BrightnessFigure(FileResource):
         return response
 
 
-def _check_reader(request: Request) -> None:
-    if not policies.may_see_catalogue(request.user):
-        raise Http404
-
-
 def _run(request: Request, number: int) -> Run:
-    _check_reader(request)
-    return get_object_or_404(brightness_runs(), pk=number)
+    check_reader(request)
+    return get_object_or_404(of_visible_sets(request, brightness_runs()), pk=number)
 
 
 def _results(run: Run) -> queries.Results:

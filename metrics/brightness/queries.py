@@ -3,8 +3,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
+
+from django.db.models import QuerySet
 
 from annotation.models import ImageSet
 from generation.models import Run
@@ -112,6 +114,20 @@ def results(run: Run, *, resamples: int, seed: int = 0) -> Results:
         initial_runs=runs,
         missing=missing,
         summary=_summary(rows),
+    )
+
+
+def of_sets(found: Results, image_sets: QuerySet[ImageSet]) -> Results:
+    """`found`, naming no initial set but these, nor a run over another. One query if it names any."""
+    of_runs = {run.pk: image_set_of(run).pk for run in found.initial_runs}
+    named = {*of_runs.values(), *(each.pk for each in found.missing)}
+    if not named:
+        return found
+    shown = set(image_sets.filter(pk__in=named).values_list("pk", flat=True))
+    return replace(
+        found,
+        initial_runs=tuple(run for run in found.initial_runs if of_runs[run.pk] in shown),
+        missing=tuple(each for each in found.missing if each.pk in shown),
     )
 
 

@@ -1,7 +1,5 @@
 """Pages of brightness: its runs, one run's numbers, its figure, and a new run with its preview."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation import policies
 from annotation.core.requests import LoggedIn
 from generation.core.access import image_makers_only
+from generation.image_sets.access import visible_image_sets
 from generation.models import Run
 from generation.runs import queries as runs_queries
 from generation.runs.planning_page import preview_or_start
@@ -29,6 +28,7 @@ from metrics.brightness.data import (
 )
 from metrics.brightness.figures import brightness_figure
 from metrics.brightness.forms import BrightnessForm, crop_fields
+from metrics.core.access import catalogue_readers_only, of_visible_sets
 from metrics.core.figure_files import figure_context, figure_response
 
 RUNS_PER_PAGE = 30
@@ -39,27 +39,13 @@ NOTES: dict[str, Promise] = {
     "faces were not looked for": _("faces were not looked for"),
 }
 """The notes of the backend, for people."""
-View = Callable[..., HttpResponse]
-
-
-def catalogue_readers_only(view: View) -> View:
-    """Require policies.may_see_catalogue, since the pages show groups; Http404 otherwise."""
-
-    @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not policies.may_see_catalogue(request.user):
-            raise Http404
-        return view(request, *args, **kwargs)
-
-    return wrapper
 
 
 @catalogue_readers_only
 @require_safe
 def brightness_list(request: LoggedIn) -> HttpResponse:
-    page = Paginator(brightness_runs().select_related("created_by"), RUNS_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    runs = of_visible_sets(request, brightness_runs()).select_related("created_by")
+    page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [(row, crop_of(row.run).name) for row in runs_queries.run_rows(list(page))]
     context = {"page": page, "rows": rows, "may_measure": policies.may_make_images(request.user)}
     return render(request, "metrics/brightness/brightness_list.html", context)
@@ -68,11 +54,10 @@ def brightness_list(request: LoggedIn) -> HttpResponse:
 @catalogue_readers_only
 @require_safe
 def brightness(request: LoggedIn, pk: int) -> HttpResponse:
-    run = _run(pk)
+    run = _run(request, pk)
     context: dict[str, Any] = {
         "run": run,
         "image_set": image_set_of(run),
-        "may_see_set": policies.may_see_set(request.user, image_set_of(run)),
         "crop": crop_of(run).name,
         "faces": looks_for_faces(run),
         "progress": runs_queries.progress(run),
@@ -82,6 +67,7 @@ def brightness(request: LoggedIn, pk: int) -> HttpResponse:
         found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
     except MeasurementsRefused as refused:
         return render(request, "metrics/brightness/brightness.html", {**context, "problem": str(refused)})
+    found = queries.of_sets(found, visible_image_sets(request))
     context |= {"found": found, "notes": [(NOTES.get(note, note), n) for note, n in found.notes]}
     figure = brightness_figure(run, found)
     if figure is not None:
@@ -93,7 +79,7 @@ def brightness(request: LoggedIn, pk: int) -> HttpResponse:
 @require_safe
 def brightness_figure_file(request: LoggedIn, pk: int, fmt: str) -> HttpResponse:
     """The file of a run's figure; with `?download` the browser saves it."""
-    run = _run(pk)
+    run = _run(request, pk)
     try:
         figure = brightness_figure(run, queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES))
     except MeasurementsRefused as refused:
@@ -125,5 +111,5 @@ def new_brightness(request: LoggedIn) -> HttpResponse:
     )
 
 
-def _run(pk: int) -> Run:
-    return get_object_or_404(brightness_runs(), pk=pk)
+def _run(request: HttpRequest, pk: int) -> Run:
+    return get_object_or_404(of_visible_sets(request, brightness_runs()), pk=pk)

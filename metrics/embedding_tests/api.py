@@ -15,6 +15,7 @@ from annotation.api.errors import Conflict, Refused, refusals
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import FileResource, Resource, file_of
 from generation.jobs import tasks
+from metrics.core.access import check_reader, of_visible_sets
 from metrics.core.charts.figure import CONTENT_TYPES, render_figure
 from metrics.embedding_tests import services
 from metrics.embedding_tests.figures import figure_of
@@ -48,8 +49,8 @@ _NOT_STORED = {
 
 
 class EmbeddingTestFiles(Resource):
-    """Files of embedding tests. To read them, an account sets up or leads studies; to store one, it may set
-    up studies."""
+    """Files of embedding tests. Who leads studies sees those about the image sets that these show; who may
+    set up studies sees all, and stores them."""
 
     @documents_list(
         "embedding_test_files_list",
@@ -58,10 +59,9 @@ class EmbeddingTestFiles(Resource):
         tag="embedding tests",
     )
     def get(self, request: Request) -> Response:
-        _check_reader(request)
-        return filtered_page(
-            self, stored_files(), kind=EmbeddingTestFilesQuery, row=EmbeddingTestFileSerializer
-        )
+        check_reader(request)
+        files = of_visible_sets(request, stored_files())
+        return filtered_page(self, files, kind=EmbeddingTestFilesQuery, row=EmbeddingTestFileSerializer)
 
     @operation(
         operation_id="embedding_test_files_create",
@@ -205,19 +205,14 @@ class EmbeddingTestFigure(FileResource):
         return response
 
 
-def _check_reader(request: Request) -> None:
-    if not policies.may_see_catalogue(request.user):
-        raise Http404
-
-
 def _check_maker(request: Request) -> None:
     if not policies.may_make_images(request.user):
         raise Http404
 
 
 def _file(request: Request, number: int) -> EmbeddingTestFile:
-    _check_reader(request)
-    found: EmbeddingTestFile = get_object_or_404(stored_files(), pk=number)
+    check_reader(request)
+    found: EmbeddingTestFile = get_object_or_404(of_visible_sets(request, stored_files()), pk=number)
     return found
 
 

@@ -66,14 +66,19 @@ class EncoderResults:
 
 def with_vectors(stored: EmbeddingTestFile, *, encoder: str = "") -> Tested:
     """`encoder`: another than the file's, as in queries.run_of. Raises TestsRefused."""
-    file = parse(stored.text)
+    file = _file(stored)
     return _with_run(stored, file, queries.run_of(file, encoder=encoder))
 
 
 def by_encoder(stored: EmbeddingTestFile, *, variant: str) -> list[EncoderResults]:
     """The file's tests with the newest run of each encoder of its set."""
-    file = parse(stored.text)
+    file = _file(stored)
     return [_encoder_results(_with_run(stored, file, run), variant) for run in newest_runs(stored.image_set)]
+
+
+def _file(stored: EmbeddingTestFile) -> TestFile:
+    # about the row's set, by which access is decided, whatever the text names
+    return replace(parse(stored.text), image_set=stored.image_set.name)
 
 
 def _with_run(stored: EmbeddingTestFile, file: TestFile, run: Run) -> Tested:

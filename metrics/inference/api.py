@@ -23,6 +23,7 @@ from generation.runs import queries as runs_queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from generation.runs.serializers import PlannedSerializer, PlanQuery, RunSerializer
+from metrics.core.access import check_reader
 from metrics.core.charts.figure import CONTENT_TYPES, render_figure
 from metrics.inference import queries
 from metrics.inference.data import inference_runs
@@ -53,7 +54,7 @@ class InferenceRuns(Resource):
         "inference_runs_list", query=InferenceRunsQuery, row=RunSerializer, tag="inference models"
     )
     def get(self, request: Request) -> Response:
-        _check_reader(request)
+        check_reader(request)
         return filtered_page(
             self,
             inference_runs(),
@@ -157,13 +158,8 @@ class InferenceFigure(FileResource):
         return response
 
 
-def _check_reader(request: Request) -> None:
-    if not policies.may_see_catalogue(request.user):
-        raise Http404
-
-
 def _run(request: Request, number: int) -> Run:
-    _check_reader(request)
+    check_reader(request)
     return get_object_or_404(inference_runs(), pk=number)
 
 

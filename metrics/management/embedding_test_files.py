@@ -8,14 +8,13 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from generation.models import Run
-from generation.recipes.recipes import FAKE
 from metrics.core.suggestions import did_you_mean
 from metrics.embedding_tests.published_files import published_files
 from metrics.embedding_tests.queries import TestsRefused, run_of
 from metrics.embedding_tests.reference import Reference, ReferenceRefused, read_reference
 from metrics.embedding_tests.test_file import TestFile, TestFileRefused, parse
 
-SIMULATED = "SIMULATED: a program, and no model, made these embeddings."
+SIMULATED = "SIMULATED: a program, and no model, made these embeddings or the images."
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,6 @@ def load(name: str, *, image_set: str, reference: Path | None) -> Loaded:
         reference = path.parent / file.ranking.reference
     file = dataclasses.replace(file, image_set=image_set or file.image_set)
     return Loaded(file, reference if file.ranking is not None else None)
-
-
-def simulated(run: Run) -> bool:
-    return run.backend == FAKE
 
 
 def _read(path: Path) -> str:

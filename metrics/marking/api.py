@@ -6,15 +6,15 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import policies
 from annotation.api.errors import Conflict, refused_form
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.models import ImageSet
+from generation.image_sets.access import get_visible_image_set
+from metrics.core.access import check_reader
 from metrics.core.charts.figure import CONTENT_TYPES, render_figure
 from metrics.marking import queries
 from metrics.marking.data import Choice
@@ -79,9 +79,8 @@ class MarkingFigure(FileResource):
 
 
 def _image_set(request: Request, name: str) -> ImageSet:
-    if not policies.may_see_catalogue(request.user):
-        raise Http404
-    return get_object_or_404(ImageSet, name=name)
+    check_reader(request)
+    return get_visible_image_set(request, name)
 
 
 def _choice(query: Mapping[str, Any], image_set: ImageSet) -> Choice:

@@ -6,15 +6,15 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation import policies
 from annotation.core.requests import LoggedIn
-from annotation.models import ImageSet
+from generation.image_sets.access import get_visible_image_set
 from generation.recipes.recipes import FAKE
-from metrics.core.access import catalogue_readers_only
+from metrics.core.access import catalogue_readers_only, of_visible_sets
 from metrics.core.figure_files import figure_context, figure_response
 from metrics.marking import queries
 from metrics.marking.data import sets_with_texts
@@ -27,7 +27,8 @@ SETS_PER_PAGE = 30
 @catalogue_readers_only
 @require_safe
 def marking(request: LoggedIn) -> HttpResponse:
-    page = Paginator(sets_with_texts(), SETS_PER_PAGE).get_page(request.GET.get("page"))
+    sets = of_visible_sets(request, sets_with_texts(), by="pk")
+    page = Paginator(sets, SETS_PER_PAGE).get_page(request.GET.get("page"))
     context = {"page": page, "makes": policies.may_make_images(request.user)}
     return render(request, "metrics/marking/marking.html", context)
 
@@ -36,7 +37,7 @@ def marking(request: LoggedIn) -> HttpResponse:
 @require_safe
 def marking_of_set(request: LoggedIn, name: str) -> HttpResponse:
     """`?words=Asian: asian&nouns=person&alone=on&all_ranks=on`: what is looked for, and where."""
-    image_set = get_object_or_404(ImageSet, name=name)
+    image_set = get_visible_image_set(request, name)
     form = MarkingForm(request.GET, image_set=image_set)
     context: dict[str, Any] = {
         "image_set": image_set,
@@ -58,7 +59,7 @@ def marking_of_set(request: LoggedIn, name: str) -> HttpResponse:
 @require_safe
 def marking_figure_file(request: LoggedIn, name: str, fmt: str) -> HttpResponse:
     """The file of a set's figure; with `?download` the browser saves it."""
-    image_set = get_object_or_404(ImageSet, name=name)
+    image_set = get_visible_image_set(request, name)
     form = MarkingForm(request.GET, image_set=image_set)
     if not form.is_valid():
         return redirect("marking_of_set", name=name)

@@ -24,6 +24,7 @@ from generation.runs import services as runs
 from generation.runs.bodies import as_form_data
 from generation.runs.errors import RunRefused
 from generation.runs.serializers import PlannedSerializer, PlanQuery, RunSerializer
+from metrics.core.access import check_reader, of_visible_sets
 from metrics.core.charts.figure import CONTENT_TYPES, render_figure
 from metrics.visual_questions import queries
 from metrics.visual_questions.data import question_runs
@@ -44,15 +45,15 @@ operation = partial(extend_schema, tags=[TAG])
 
 
 class VisualQuestionRuns(Resource):
-    """Runs that ask questions about images. To read them, an account sets up or leads studies; to plan one,
-    it may set up studies."""
+    """Runs that ask questions about images. Who leads studies sees those about the image sets that
+    these show; who may set up studies sees all, and plans them."""
 
     @documents_list("visual_question_runs_list", query=VisualQuestionRunsQuery, row=RunSerializer, tag=TAG)
     def get(self, request: Request) -> Response:
-        _check_reader(request)
+        check_reader(request)
         return filtered_page(
             self,
-            question_runs().select_related("image_set"),
+            of_visible_sets(request, question_runs()).select_related("image_set"),
             kind=VisualQuestionRunsQuery,
             row=RunSerializer,
             prepare=runs_queries.run_rows,
@@ -135,11 +136,6 @@ class VisualQuestionFigure(FileResource):
         return response
 
 
-def _check_reader(request: Request) -> None:
-    if not policies.may_see_catalogue(request.user):
-        raise Http404
-
-
 def _run(request: Request, number: int) -> Run:
-    _check_reader(request)
-    return get_object_or_404(question_runs().select_related("image_set"), pk=number)
+    check_reader(request)
+    return get_object_or_404(of_visible_sets(request, question_runs()).select_related("image_set"), pk=number)

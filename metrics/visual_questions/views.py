@@ -18,7 +18,7 @@ from generation.models import Run
 from generation.recipes import recipes
 from generation.runs import queries as runs_queries
 from generation.runs.planning_page import preview_or_start
-from metrics.core.access import catalogue_readers_only
+from metrics.core.access import catalogue_readers_only, of_visible_sets
 from metrics.core.figure_files import figure_context, figure_response
 from metrics.core.tables import url_with
 from metrics.visual_questions import queries
@@ -34,7 +34,7 @@ RUNS_PER_PAGE = 30
 @catalogue_readers_only
 @require_safe
 def visual_questions(request: LoggedIn) -> HttpResponse:
-    runs = question_runs().select_related("created_by", "image_set")
+    runs = of_visible_sets(request, question_runs()).select_related("created_by", "image_set")
     page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [(row, len(questions_of(row.run))) for row in runs_queries.run_rows(list(page))]
     context = {"page": page, "rows": rows, "may_ask": policies.may_make_images(request.user)}
@@ -45,7 +45,7 @@ def visual_questions(request: LoggedIn) -> HttpResponse:
 @require_safe
 def visual_question_run(request: LoggedIn, pk: int) -> HttpResponse:
     """`?question=american` shows another question of the run."""
-    run = _run(pk)
+    run = _run(request, pk)
     found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
     shown = _shown(request, found)
     context: dict[str, Any] = {
@@ -80,7 +80,7 @@ def visual_question_run(request: LoggedIn, pk: int) -> HttpResponse:
 @require_safe
 def visual_question_figure(request: LoggedIn, pk: int, fmt: str) -> HttpResponse:
     """The file of a question's figure; with `?download` the browser saves it."""
-    run = _run(pk)
+    run = _run(request, pk)
     shown = _shown(request, queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES))
     if shown is None:
         raise Http404("There is no answer yet.")
@@ -110,8 +110,8 @@ def new_visual_questions(request: LoggedIn) -> HttpResponse:
     return render(request, "metrics/visual_questions/new_visual_questions.html", context, status=status)
 
 
-def _run(pk: int) -> Run:
-    return get_object_or_404(question_runs().select_related("image_set"), pk=pk)
+def _run(request: HttpRequest, pk: int) -> Run:
+    return get_object_or_404(of_visible_sets(request, question_runs()).select_related("image_set"), pk=pk)
 
 
 def _shown(request: HttpRequest, found: list[QuestionResult]) -> QuestionResult | None:

@@ -1,31 +1,14 @@
-"""Who may see the pages, and the stored file that an address names."""
+"""The stored file that an address names."""
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
-from annotation import policies
+from metrics.core.access import of_visible_sets
 from metrics.embedding_tests.stored import stored_files
 from metrics.models import EmbeddingTestFile
 
-View = Callable[..., HttpResponse]
 
-
-def catalogue_readers_only(view: View) -> View:
-    """Require policies.may_see_catalogue, since the pages compare groups of people; Http404 otherwise."""
-
-    @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not policies.may_see_catalogue(request.user):
-            raise Http404
-        return view(request, *args, **kwargs)
-
-    return wrapper
-
-
-def stored_file(pk: int) -> EmbeddingTestFile:
-    found: EmbeddingTestFile = get_object_or_404(stored_files(), pk=pk)
+def stored_file(request: HttpRequest, pk: int) -> EmbeddingTestFile:
+    """Http404 if the account may not see its image set."""
+    found: EmbeddingTestFile = get_object_or_404(of_visible_sets(request, stored_files()), pk=pk)
     return found

@@ -16,6 +16,7 @@ from annotation.core.requests import LoggedIn
 from generation.core.access import image_makers_only
 from generation.jobs import tasks
 from generation.models import IMPORTED
+from metrics.core.access import catalogue_readers_only, of_visible_sets
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_files import figure_context, figure_response
 from metrics.core.tables import url_with
@@ -32,7 +33,7 @@ from metrics.embedding_tests.sentences import (
 from metrics.embedding_tests.stats.effects import CORRECTED, VARIANTS
 from metrics.embedding_tests.stored import stored_files
 from metrics.embedding_tests.tested import EncoderResults, Tested, by_encoder, with_vectors
-from metrics.embedding_tests.views.access import catalogue_readers_only, stored_file
+from metrics.embedding_tests.views.access import stored_file
 from metrics.models import EmbeddingTestFile
 
 FILES_PER_PAGE = 30
@@ -41,7 +42,9 @@ FILES_PER_PAGE = 30
 @catalogue_readers_only
 @require_safe
 def embedding_tests(request: LoggedIn) -> HttpResponse:
-    page = Paginator(stored_files(), FILES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(of_visible_sets(request, stored_files()), FILES_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
     context = {
         "page": page,
         "published": published_files().values(),
@@ -54,7 +57,7 @@ def embedding_tests(request: LoggedIn) -> HttpResponse:
 @require_safe
 def embedding_test_file(request: LoggedIn, pk: int) -> HttpResponse:
     """`?variant=published`; `?encoder=ViT-B-32 openai` takes another encoder than the file's."""
-    stored, variant = stored_file(pk), _variant(request)
+    stored, variant = stored_file(request, pk), _variant(request)
     context = _about(request, stored, "tests") | _variants(request, variant)
     template = "metrics/embedding_tests/embedding_test_file.html"
     try:
@@ -75,7 +78,7 @@ def embedding_test_file(request: LoggedIn, pk: int) -> HttpResponse:
 @require_safe
 def embedding_test_encoders(request: LoggedIn, pk: int) -> HttpResponse:
     """The same tests with the newest vectors of each encoder of the set."""
-    stored, variant = stored_file(pk), _variant(request)
+    stored, variant = stored_file(request, pk), _variant(request)
     found = by_encoder(stored, variant=variant)
     with_results = [each for each in found if each.results]
     figure = figures.encoders_figure(stored.name, with_results, variant=variant)
@@ -93,7 +96,7 @@ def embedding_test_encoders(request: LoggedIn, pk: int) -> HttpResponse:
 @catalogue_readers_only
 @require_safe
 def embedding_test_ranking(request: LoggedIn, pk: int) -> HttpResponse:
-    stored = stored_file(pk)
+    stored = stored_file(request, pk)
     encoder = request.GET.get("encoder", "")
     context = _about(request, stored, "ranking")
     template = "metrics/embedding_tests/embedding_test_ranking.html"
@@ -125,7 +128,7 @@ def embedding_test_ranking(request: LoggedIn, pk: int) -> HttpResponse:
 @require_safe
 def embedding_test_figure(request: LoggedIn, pk: int, figure: str, fmt: str) -> HttpResponse:
     """The file of a figure of one of these pages; with `?download` the browser saves it."""
-    stored, variant = stored_file(pk), _variant(request)
+    stored, variant = stored_file(request, pk), _variant(request)
     try:
         found = figures.figure_of(stored, figure, variant=variant, encoder=request.GET.get("encoder", ""))
     except TestsRefused as refused:
@@ -139,7 +142,7 @@ def embedding_test_figure(request: LoggedIn, pk: int, figure: str, fmt: str) -> 
 @require_POST
 def embed_test_texts(request: LoggedIn, pk: int) -> HttpResponse:
     """Add the texts that a file lacks to the run that embedded the images, and start it."""
-    stored = stored_file(pk)
+    stored = stored_file(request, pk)
     encoder = request.GET.get("encoder", "")
     back = reverse("embedding_test_file", args=[pk]) + (
         f"?{urlencode({'encoder': encoder})}" if encoder else ""

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.core.requests import LoggedIn
 from generation.core.access import image_makers_only
+from metrics.core.access import catalogue_readers_only
 from metrics.core.tables import url_with
 from metrics.embedding_tests import services
 from metrics.embedding_tests.forms.fields import TestsForm
@@ -25,7 +26,7 @@ from metrics.embedding_tests.forms.rows import (
 )
 from metrics.embedding_tests.forms.whole_file import TestFileForm
 from metrics.embedding_tests.test_file import as_toml_data, parse
-from metrics.embedding_tests.views.access import catalogue_readers_only, stored_file
+from metrics.embedding_tests.views.access import stored_file
 from metrics.models import EmbeddingTestFile
 
 _FILE = "file"
@@ -42,13 +43,13 @@ def new_embedding_tests(request: LoggedIn) -> HttpResponse:
 @image_makers_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_embedding_tests(request: LoggedIn, pk: int) -> HttpResponse:
-    return _page(request, stored_file(pk))
+    return _page(request, stored_file(request, pk))
 
 
 @image_makers_only
 @require_POST
 def delete_embedding_tests(request: LoggedIn, pk: int) -> HttpResponse:
-    stored = stored_file(pk)
+    stored = stored_file(request, pk)
     services.delete(stored=stored, by=request.user)
     messages.success(request, _("Deleted “%(title)s”.") % {"title": stored.name})
     return redirect("embedding_tests")
@@ -58,7 +59,7 @@ def delete_embedding_tests(request: LoggedIn, pk: int) -> HttpResponse:
 @require_safe
 def embedding_test_download(request: LoggedIn, pk: int, fmt: str) -> HttpResponse:
     """The file as TOML, or the table that it ranks against as CSV."""
-    stored = stored_file(pk)
+    stored = stored_file(request, pk)
     if fmt not in _KINDS or (fmt == "csv" and not stored.reference):
         raise Http404
     response = HttpResponse(stored.text if fmt == "toml" else stored.reference, content_type=_KINDS[fmt])

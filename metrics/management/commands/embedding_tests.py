@@ -8,8 +8,9 @@ from django.core.management.base import BaseCommand, CommandError
 from metrics.embedding_tests.published_files import published_files
 from metrics.embedding_tests.queries import TestResult, TestsRefused, missing_texts, results
 from metrics.embedding_tests.stats.effects import CORRECTED, PERMUTATIONS, VARIANTS
+from metrics.embedding_tests.stored import is_simulated
 from metrics.management import output
-from metrics.management.embedding_test_files import SIMULATED, add_file_options, load, simulated
+from metrics.management.embedding_test_files import SIMULATED, add_file_options, load
 from metrics.management.output import Cell
 from metrics.score_runs.evaluation import check_resampling
 
@@ -85,7 +86,7 @@ class Command(BaseCommand):
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(COLUMNS, rows), ending="")
         else:
-            if simulated(run):
+            if is_simulated(run):
                 self.stdout.write(SIMULATED)
             self.stdout.write(output.as_table(COLUMNS, rows), ending="")
         for each in found:

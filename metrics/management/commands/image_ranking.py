@@ -6,8 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from metrics.embedding_tests.queries import RankingResult, TestsRefused, ranking
+from metrics.embedding_tests.stored import is_simulated
 from metrics.management import output
-from metrics.management.embedding_test_files import SIMULATED, add_file_options, load, simulated
+from metrics.management.embedding_test_files import SIMULATED, add_file_options, load
 from metrics.management.output import Cell
 
 COLUMNS = ("region", "group", "share", "reference")
@@ -42,7 +43,7 @@ class Command(BaseCommand):
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(columns, rows), ending="")
             return
-        if simulated(run):
+        if is_simulated(run):
             self.stdout.write(SIMULATED)
         self.stdout.write(output.as_table(columns, rows), ending="")
 

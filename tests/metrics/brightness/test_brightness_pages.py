@@ -29,8 +29,7 @@ def run():
 @pytest.fixture
 def reader(client):
     """The lead of a study, who may not set one up."""
-    lead = factories.user()
-    factories.study(leads=[lead])
+    lead = factories.lead_of("measured-set", "initial", "made")
     client.force_login(lead)
     return lead
 
@@ -132,6 +131,20 @@ def test_images_whose_initial_image_is_not_measured_are_counted(client, pairs, r
     assert "1 image is not compared" in page(client, changed)
 
 
+def test_initial_sets_that_an_account_may_not_see_are_not_named(client, pairs):
+    initial, changed = pairs
+    lead = factories.lead_of("made")
+    client.force_login(lead)
+    text = page(client, changed)
+    assert "27.3 %" in text
+    assert "before" not in re.findall(r"<a [^>]*>([^<]*)</a>", text)
+    initial.answers.all().delete()
+    assert "“initial”" not in page(client, changed)
+    assert Program(lead).get(f"brightness-runs/{changed.pk}").json()["missing"] == []
+    maker = factories.user(lead=True)
+    assert Program(maker).get(f"brightness-runs/{changed.pk}").json()["missing"] == ["initial"]
+
+
 def test_a_run_without_a_measurement_and_one_with_other_answers(client, run, reader):
     Answer.objects.filter(run=run).update(text="{}")
     assert "is no measurement" in page(client, run)
@@ -161,7 +174,7 @@ def test_a_lead_who_may_not_set_up_studies_reads_but_does_not_measure(client, ru
     assert NEW not in text
     assert client.get(NEW).status_code == 404
     assert client.post(NEW).status_code == 404
-    assert reverse("image_set", args=["measured-set"]) not in page(client, run)
+    assert NEW not in page(client, run)
 
 
 def form(**changes) -> dict[str, str]:

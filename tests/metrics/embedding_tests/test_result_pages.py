@@ -20,8 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def reader(client):
     """The lead of a study, who may not set one up."""
-    lead = factories.user()
-    factories.study(leads=[lead])
+    lead = factories.lead_of("faces")
     client.force_login(lead)
     return lead
 

@@ -273,8 +273,7 @@ def test_a_file_is_deleted_by_post_only(client, maker, run):
 
 def test_readers_write_nothing(client, run):
     stored = given.stored(run)
-    lead = factories.user()
-    factories.study(leads=[lead])
+    lead = factories.lead_of("faces")
     client.force_login(lead)
     for name, *arguments in (
         ("new_embedding_tests",),

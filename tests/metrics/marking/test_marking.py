@@ -19,6 +19,7 @@ from tests import factories
 from tests.annotation.api.calls import Program
 from tests.generation.answers.answered import a_run, answer
 from tests.generation.image_sets import world
+from tests.metrics.brightness import measured
 from tests.metrics.visual_questions import asked
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pages]
@@ -96,6 +97,7 @@ def test_descriptions_count_and_answers_to_questions_do_not(image_set):
     answer(described, "A person.", image=image, number=2)
     question = asked.a_run(image_set=image_set)
     asked.add(question, image, "an asian person")
+    measured.empty_run("brightness", image_set=image_set.name)
     assert runs_of_set(image_set) == [described]
     [row] = results(image_set, CHOICE, resamples=0)
     assert (row.share.k, row.share.n, row.images, row.top_p, row.label) == (1, 2, 1, 0.6, described.name)
@@ -191,9 +193,7 @@ def test_a_series_of_the_fake_shows_as_lines(client):
 class TestPages:
     @pytest.fixture(autouse=True)
     def reader(self, client):
-        lead = factories.user()
-        factories.study(leads=[lead])
-        client.force_login(lead)
+        client.force_login(factories.lead_of("faces"))
 
     def test_sets_are_listed_with_their_runs(self, client, image_set, django_assert_max_num_queries):
         captions(image_set, MARKED)

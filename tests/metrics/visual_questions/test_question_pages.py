@@ -32,8 +32,7 @@ def run():
 @pytest.fixture
 def reader(client):
     """The lead of a study, who may not set one up."""
-    lead = factories.user()
-    factories.study(leads=[lead])
+    lead = factories.lead_of("faces-faces", "faces-asked")
     client.force_login(lead)
     return lead
 
@@ -106,7 +105,7 @@ def test_what_is_drawn_depends_on_the_number_of_answers_and_groups():
 
 
 def test_simulated_runs_are_marked(client, reader):
-    run = asked.a_run("made up", backend="fake", image_set=factories.image_set("s"))
+    run = asked.a_run("made up", backend="fake", image_set=factories.image_set("faces-asked"))
     asked.fill(run, {"White": {"yes": 1}})
     assert "simulated answers" in page(client, run)
     assert "simulated answers" in client.get(LIST).content.decode()
