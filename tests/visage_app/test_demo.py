@@ -46,7 +46,7 @@ from annotation.models import (
 )
 from generation.models import Run
 from generation.recipes.prompts import image_prompts
-from metrics.models import Score, ScoreRun
+from metrics.models import EmbeddingTestFile, Score, ScoreRun
 from metrics.score_runs import services as score_runs
 
 STORY = scenario.load()
@@ -110,11 +110,12 @@ def test_everything_simulated_and_drawn_says_so(demo):
 
 
 def test_each_picture_has_a_file_under_its_hash_and_the_prompt_of_the_protocol(demo, settings, loaded):
-    assert Image.objects.filter(image_set__drawn=True).count() == 60
-    for image in Image.objects.filter(image_set__drawn=True).select_related("group"):
+    drawn = Image.objects.filter(image_set__name=pictures.IMAGE_SET)
+    assert drawn.count() == 60
+    for image in drawn.select_related("group"):
         assert image.file.name == f"images/{image.sha256}.png"
         assert image.prompt in image_prompts(image.group.demonym)
-    assert Image.objects.get(group__name="Indian", index=1).prompt == "a photo of an Indian person"
+    assert drawn.get(group__name="Indian", index=1).prompt == "a photo of an Indian person"
 
 
 def test_every_slot_is_filled_by_somebody_of_its_stratum_who_met_the_unit_once(demo):
@@ -371,11 +372,31 @@ def test_a_lost_picture_is_drawn_again():
 def test_models_are_asked_in_a_small_run_of_each_kind_and_the_pages_say_that_it_is_simulated(loaded, client):
     runs = {run.kind: run for run in Run.objects.all()}
     answers = {kind: run.answers.count() for kind, run in runs.items()}
-    assert answers == {"completions": 36, "descriptions": 12, "classifications": 216}
-    assert {run.state for run in runs.values()} == {"done"}
+    asked = {kind: answers.pop(kind) for kind in ("completions", "descriptions", "classifications")}
+    assert asked == {"completions": 36, "descriptions": 12, "classifications": 216}
+    assert answers == {"images": 0, "captions": 0, "embeddings": 0}
+    assert {run.state for run in Run.objects.all()} == {"done"}
     client.force_login(User.objects.get(username="admin"))
-    for run in runs.values():
+    for run in (runs[kind] for kind in asked):
         for name in ("run", "run_answers"):
             assert "simulated, no model’s output" in client.get(reverse(name, args=[run.pk])).text
     assert "Create the draft study" in client.get(reverse("candidates", args=[runs["completions"].pk])).text
     assert "What is entailed most" in client.get(reverse("inference", args=[runs["classifications"].pk])).text
+
+
+def test_there_are_tests_on_images_to_look_at(loaded, client):
+    client.force_login(User.objects.get(username="lead"))
+    tests = EmbeddingTestFile.objects.get()
+    assert "What these numbers say" in client.get(reverse("embedding_test_file", args=[tests.pk])).text
+    assert (
+        "Both maps have the same scale" in client.get(reverse("embedding_test_ranking", args=[tests.pk])).text
+    )
+    for name, page, shown in (
+        ("demo-visual-questions", "visual_question_run", "Is this person an American?"),
+        ("demo-brightness", "brightness_run", "60 of 60"),
+    ):
+        assert shown in client.get(reverse(page, args=[Run.objects.get(name=name).pk])).text
+    client.force_login(User.objects.get(username="admin"))
+    changed = Run.objects.get(name="demo-brightness-from-images")
+    assert "Change of brightness" in client.get(reverse("brightness_run", args=[changed.pk])).text
+    assert "simulated" in client.get(reverse("marking_of_set", args=[pictures.IMAGE_SET])).text
