@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-PURPOSE = "associations"
-"""`purpose` in the design of a run whose answers hold associations."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 

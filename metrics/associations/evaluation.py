@@ -10,7 +10,7 @@ from django.db.models import Count, Max
 
 from annotation.models import DIMENSIONS, IdentityGroup
 from generation.models import ASKINGS, Answer, Run, RunKind
-from metrics.associations.askings import PURPOSE, Setting
+from metrics.associations.askings import Setting
 from metrics.associations.counting import Counting, ReadAnswer, SettingCounts, published_n
 from metrics.associations.judgements import judgements_digest
 from metrics.associations.stats import (
@@ -22,6 +22,7 @@ from metrics.associations.stats import (
     published_significance,
 )
 from metrics.associations.words import own_words
+from metrics.core.purposes import ASSOCIATIONS
 
 _VERSION = 1  # of the rules: a list that another version made is found again
 _AT_ONCE = 10_000
@@ -93,7 +94,7 @@ class Evaluated:
 
 def check_run(run: Run) -> None:
     """Raises AssociationsRefused for a run that was not planned or imported for associations."""
-    if run.kind not in ASKINGS or design_of(run).get("purpose") != PURPOSE:
+    if run.kind not in ASKINGS or design_of(run).get("purpose") != ASSOCIATIONS:
         raise AssociationsRefused(
             f"The answers of run {run.pk} do not hold associations: it was planned for something else. Plan "
             "one for associations, or import answers (manage.py import_answers --layout biasdora)."

@@ -19,7 +19,7 @@ from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 from generation.recipes.limits import Limits
 from generation.recipes.prompts import Prompt, PromptSet
 from generation.recipes.recipes import ImageRecipe
-from metrics.associations.askings import LETTERS, PURPOSE, Modality, Setting, asking_key, settings_of
+from metrics.associations.askings import LETTERS, Modality, Setting, asking_key, settings_of
 from metrics.associations.descriptors import DIMENSIONS, DescriptorList
 from metrics.associations.groups import find_groups, same_named
 from metrics.associations.prompts import (
@@ -30,6 +30,7 @@ from metrics.associations.prompts import (
     prompt_name,
     words_prompts,
 )
+from metrics.core.purposes import ASSOCIATIONS
 
 TIMES = 10
 TEMPERATURE = 0.7
@@ -105,7 +106,7 @@ def plan_words(
     settings = _ordered(settings, Modality.T2T)
     _check_list(listed)
     design = {
-        "purpose": PURPOSE,
+        "purpose": ASSOCIATIONS,
         "settings": [setting.value for setting in settings],
         "prompts": _stored(prompts[setting.value] for setting in settings),
         "descriptors": listed.digest,
@@ -144,7 +145,7 @@ def plan_texts(
     images = [(pk, group) for pk, group in rows.iterator() if pk in with_file]
     name = name or _default_name(recipe, settings, modality)
     design: dict[str, Any] = {
-        "purpose": PURPOSE,
+        "purpose": ASSOCIATIONS,
         "settings": [setting.value for setting in settings],
         "prompts": _stored(used.values()),
         "answers": "text",

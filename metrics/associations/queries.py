@@ -7,9 +7,10 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Association, Axis, IdentityGroup, Study
 from generation.models import ASKINGS, Answer, Run
-from metrics.associations.askings import PURPOSE, Modality, Setting
+from metrics.associations.askings import Modality, Setting
 from metrics.associations.evaluation import AssociationsRefused, design_of, names_of
 from metrics.associations.words import completed_word, corrected_words, own_words, published_words, valid_word
+from metrics.core.purposes import ASSOCIATIONS
 from metrics.core.suggestions import did_you_mean
 from metrics.models import AssociationList, ModelAssociation, Variant
 
@@ -19,7 +20,7 @@ MOST_ASKINGS = 50
 
 def association_runs() -> QuerySet[Run]:
     """The runs whose answers hold associations, newest first."""
-    return Run.objects.filter(kind__in=ASKINGS, recipe__design__purpose=PURPOSE).order_by("-pk")
+    return Run.objects.filter(kind__in=ASKINGS, recipe__design__purpose=ASSOCIATIONS).order_by("-pk")
 
 
 def find_run(name: str) -> Run:

@@ -11,6 +11,7 @@ from annotation.models import Image, ImageSet
 from generation.backends.brightness import PUBLISHED, Crop, parse_crop
 from generation.image_sets.queries import initial_images
 from generation.models import Answer, Run, RunKind
+from metrics.core.group_labels import group_labels
 from metrics.core.purposes import BRIGHTNESS
 
 BACKEND = "brightness"
@@ -23,8 +24,9 @@ class MeasurementsRefused(ValueError):
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of one image. `ita`: degrees, None if b* has no angle. `on_face`: L* and ITA are of
-    the skin in a face; else of the crop, and `note` says why."""
+    """What was measured of one image. `group`: its label, of which no two groups have the same. `ita`:
+    degrees, None if b* has no angle. `on_face`: L* and ITA are of the skin in a face; else of the crop, and
+    `note` says why."""
 
     image: int
     group_id: int
@@ -67,9 +69,11 @@ def looks_for_faces(run: Run) -> bool:
 def read_measurements(run: Run) -> list[Measured]:
     """What is measured so far, by group and image. One query. Raises MeasurementsRefused."""
     answers = Answer.objects.filter(run=run, job__image__isnull=False)
-    fields = ("job__image", "job__image__group", "job__image__group__name", "text")
-    rows = answers.order_by("job__image__group__name", "job__image__group", "job__image")
-    return [_measured(*row) for row in rows.values_list(*fields)]
+    group = "job__image__group"
+    ordered = answers.order_by(f"{group}__name", group, "job__image")
+    rows = list(ordered.values_list("job__image", group, f"{group}__name", f"{group}__axis", "text"))
+    labels = group_labels(row[1:4] for row in rows)
+    return [_measured(image, pk, labels[pk], text) for image, pk, _name, _axis, text in rows]
 
 
 def origins(image_set: ImageSet) -> dict[int, Origin]:

@@ -57,12 +57,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the page says in a sentence: `high` and `low` are the rows with the most and the least brightness,
-    or change if `of_change`. `is_clear`: their intervals do not overlap; of changes: one excludes 0."""
+    """What the page says in a sentence. Of brightness: `high` and `low` are the rows with the most and the
+    least, and `is_clear` if their intervals do not overlap. If `of_change`: the rows whose change is most
+    clearly upwards and downwards, None if no interval excludes 0 on that side; `is_clear` if one does."""
 
     of_change: bool
-    high: Row
-    low: Row
+    high: Row | None
+    low: Row | None
     is_clear: bool
 
 
@@ -186,16 +187,16 @@ def _row(
 def _summary(rows: Sequence[Row]) -> Summary | None:
     compared = [row for row in rows if row.is_compared]
     if compared:
-        high = max(compared, key=lambda row: row.change.value)
-        low = min(compared, key=lambda row: row.change.value)
-        return Summary(True, high, low, any(_excludes_zero(row.change) for row in (high, low)))
+        # The clearest is that whose interval is farthest from 0: a large change may have a wide one.
+        known = [row for row in compared if row.change.has_interval]
+        brighter = max(known, key=lambda row: row.change.low, default=None)
+        darker = min(known, key=lambda row: row.change.high, default=None)
+        brighter = brighter if brighter and brighter.change.low > 0 else None
+        darker = darker if darker and darker.change.high < 0 else None
+        return Summary(True, brighter, darker, brighter is not None or darker is not None)
     groups = [row for row in rows if row.strength is None]
     if not groups or len(groups) < len(rows):
         return None
     high, low = (chosen(groups, key=lambda row: row.rgb.value) for chosen in (max, min))
     clear = high.rgb.has_interval and low.rgb.has_interval and low.rgb.high < high.rgb.low
     return Summary(False, high, low, clear)
-
-
-def _excludes_zero(found: Estimate) -> bool:
-    return found.has_interval and (found.low > 0 or found.high < 0)

@@ -2,3 +2,5 @@
 
 VISUAL_QUESTIONS = "visual_questions"
 BRIGHTNESS = "brightness"
+ASSOCIATIONS = "associations"
+"""Its answers hold associations."""

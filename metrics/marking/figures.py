@@ -6,7 +6,7 @@ from annotation.models import ImageSet
 from generation.recipes.recipes import FAKE
 from metrics.core.charts.figure import Figure
 from metrics.marking.charts import Point, line_chart
-from metrics.marking.queries import MarkingRow, lines
+from metrics.marking.queries import MarkingRow, labels_of, lines
 from metrics.votes.charts import Dot, Plot, dot_chart
 
 _TITLE = "Texts that name the group of the image"
@@ -20,11 +20,12 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
     # a number that a program made up is not drawn beside others without saying so
     simulated = any(row.run.backend == FAKE for row in rows)
     subtitle = (f"{image_set.title}{' – some or all texts are simulated' if simulated else ''}",)
+    labels = labels_of(rows)
     if series := lines(rows):
         points = [
             Point(
                 series=name,
-                group=row.group.name,
+                group=labels[row.group.pk],
                 top_p=row.top_p,
                 value=row.share.value,
                 low=_number(row.share.low),
@@ -33,13 +34,13 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
                 n=row.share.n,
             )
             for name, each in series.items()
-            for row in sorted(each, key=lambda row: (row.group.name, row.top_p or 0))
+            for row in sorted(each, key=lambda row: (labels[row.group.pk], row.top_p or 0))
             if row.top_p is not None
         ]
         return line_chart(points, title=_TITLE, subtitle=subtitle, notes=_NOTES)
     dots = [
         Dot(
-            row=row.group.name,
+            row=labels[row.group.pk],
             series=f"{row.label}, {row.run.model}",
             value=row.share.value,
             n=row.share.n,
@@ -47,7 +48,7 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
             low=_number(row.share.low),
             high=_number(row.share.high),
         )
-        for row in sorted(rows, key=lambda row: row.group.name)
+        for row in sorted(rows, key=lambda row: labels[row.group.pk])
     ]
     plot = Plot(
         name="marking",

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from annotation.models import IdentityGroup, ImageSet
 from generation.models import Run
+from metrics.core.group_labels import group_labels
 from metrics.core.stats import bootstrap
 from metrics.core.stats.image_shares import Share
 from metrics.marking.data import Choice, counted_texts, groups_of_set, runs_of_set, series_key, top_p_of
+from metrics.marking.sentences import in_words
 from metrics.marking.stats import share_of_counts
 from metrics.marking.words import default_words
 
@@ -48,6 +50,27 @@ def results(image_set: ImageSet, choice: Choice, *, resamples: int, seed: int = 
                 images = len(found[pk].texts)
                 rows.append(MarkingRow(run, top_p_of(run), group, images, share, series_key(run)))
     return rows
+
+
+def labels_of(rows: Sequence[MarkingRow]) -> dict[int, str]:
+    """What figures and sentences call the groups, by id."""
+    return group_labels((row.group.pk, row.group.name, row.group.axis) for row in rows)
+
+
+def sentences(rows: Sequence[MarkingRow]) -> list[str]:
+    """What the rows say in words: one for each run of which a text names a group."""
+    labels = labels_of(rows)
+    runs: dict[int, list[MarkingRow]] = {}
+    for row in rows:
+        runs.setdefault(row.run.pk, []).append(row)
+    found = []
+    for own in runs.values():
+        ordered = sorted(own, key=lambda row: (-row.share.value, labels[row.group.pk]))
+        high, low = ((labels[row.group.pk], row.share) for row in (ordered[0], ordered[-1]))
+        if ordered[0].share.k:
+            called = f"{own[0].label}, {own[0].run.model}"
+            found.append(in_words(called, high, low if len(own) > 1 else None))
+    return found
 
 
 def lines(rows: Sequence[MarkingRow]) -> dict[str, list[MarkingRow]]:

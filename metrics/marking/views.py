@@ -48,7 +48,11 @@ def marking_of_set(request: LoggedIn, name: str) -> HttpResponse:
         return render(request, "metrics/marking/marking_of_set.html", context, status=422)
     found = queries.results(image_set, form.choice(), resamples=settings.BOOTSTRAP_RESAMPLES)
     figure = marking_figure(image_set, found)
-    context |= {"found": found, "simulated": any(row.run.backend == FAKE for row in found)}
+    context |= {
+        "found": found,
+        "sentences": queries.sentences(found),
+        "simulated": any(row.run.backend == FAKE for row in found),
+    }
     if figure is not None:
         query = f"?{urlencode(form.given)}" if form.given else ""
         context |= figure_context(figure, lambda fmt: reverse("marking_figure", args=[name, fmt]) + query)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 NOUNS = ("person", "people", "persons", "man", "men", "woman", "women")
 MOST_WORDS = 50
 LONGEST_WORD = 80
+_ENDING = re.compile(r"(?<=\w)(?P<first>\w)/(?P<other>\w{1,2})(?!\w)")
 
 
 class WordsRefused(ValueError):
@@ -51,13 +52,15 @@ def marks(listed: WordList, group: str, text: str) -> bool:
 
 def default_words(name: str, demonym: str, singular: str, nouns: Sequence[str] = NOUNS) -> tuple[str, ...]:
     """What the catalogue calls a group: its name, demonym and singular, each once, without a noun at its end.
+    A name with a slash is several words: captions write "latina" and "latino", hardly ever "latina/o".
 
     Examples
     --------
-    >>> default_words("Mexico", "Mexican", "Mexican person")
-    ('mexico', 'mexican')
+    >>> default_words("Mexico", "Mexican", "Mexican person"), default_words("Latina/o", "", "")
+    (('mexico', 'mexican'), ('latina', 'latino'))
     """
-    return tuple(dict.fromkeys(filter(None, (_bare(text, nouns) for text in (name, demonym, singular)))))
+    texts = (each for text in (name, demonym, singular) for each in _without_slash(text))
+    return tuple(dict.fromkeys(filter(None, (_bare(text, nouns) for text in texts))))
 
 
 def read_words(text: str, *, groups: Iterable[str], name: str = "words") -> dict[str, tuple[str, ...]]:
@@ -104,6 +107,15 @@ def check_words(words: Iterable[str], where: str) -> tuple[str, ...]:
 def as_lines(words: Mapping[str, Sequence[str]]) -> str:
     """Inverse of `read_words`."""
     return "".join(f"{group}: {', '.join(each)}\n" for group, each in words.items())
+
+
+def _without_slash(text: str) -> list[str]:
+    """One or two letters after a slash replace the letter before it; more are a name of their own."""
+    if ending := _ENDING.search(text):
+        other = f"{text[: ending.start()]}{ending['other']}{text[ending.end() :]}"
+        first = f"{text[: ending.start()]}{ending['first']}{text[ending.end() :]}"
+        return [*_without_slash(first), *_without_slash(other)]
+    return text.split("/")
 
 
 def _bare(text: str, nouns: Sequence[str]) -> str:

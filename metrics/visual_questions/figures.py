@@ -4,7 +4,7 @@ from generation.models import Run
 from generation.recipes.recipes import FAKE
 from metrics.core.charts.figure import COLOURS, Figure
 from metrics.visual_questions.data import times_of
-from metrics.visual_questions.queries import AnswerShare, GroupRow, QuestionResult
+from metrics.visual_questions.queries import AnswerShare, QuestionResult
 from metrics.votes.charts import Dot, Plot, dot_chart
 
 MOST_LANES = 4
@@ -16,15 +16,16 @@ def question_figure(run: Run, found: QuestionResult) -> Figure:
     these. Of two possible answers, and of many answers about many groups, one is drawn."""
     drawn = _drawn(found)
     by_answer = len(drawn) > MOST_LANES
+    labels = found.labels()
     dots = [
-        _dot(row, each, by_answer=by_answer)
+        _dot(labels[row.group.pk], each, by_answer=by_answer)
         for answer in drawn
         for row in found.groups
         for each in row.shares
         if each.answer == answer
     ]
     if not by_answer:
-        places = {row.group.name: place for place, row in enumerate(found.groups)}
+        places = {labels[row.group.pk]: place for place, row in enumerate(found.groups)}
         dots.sort(key=lambda dot: places[dot.row])
     several = times_of(run) > 1
     axis = "share of answers" if several else "share of images"
@@ -52,11 +53,11 @@ def _drawn(found: QuestionResult) -> tuple[str, ...]:
     return found.answers
 
 
-def _dot(row: GroupRow, each: AnswerShare, *, by_answer: bool) -> Dot:
+def _dot(group: str, each: AnswerShare, *, by_answer: bool) -> Dot:
     share = each.share
     return Dot(
-        row=each.name if by_answer else row.group.name,
-        series=row.group.name if by_answer else each.name,
+        row=each.name if by_answer else group,
+        series=group if by_answer else each.name,
         value=share.value,
         n=share.n,
         k=share.k,

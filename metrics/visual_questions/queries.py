@@ -8,6 +8,7 @@ import numpy as np
 
 from annotation.models import IdentityGroup
 from generation.models import Run
+from metrics.core.group_labels import group_labels
 from metrics.core.stats import bootstrap
 from metrics.core.stats.checks import Ints
 from metrics.core.stats.differences import false_discovery
@@ -79,6 +80,10 @@ class QuestionResult:
     @property
     def counts_for_name(self) -> str:
         return _NAMES.get(self.counts_for, self.counts_for)
+
+    def labels(self) -> dict[int, str]:
+        """What figures and sentences call the groups, by id."""
+        return group_labels((row.group.pk, row.group.name, row.group.axis) for row in self.groups)
 
     def extremes(self) -> tuple[GroupRow, GroupRow]:
         """The groups with the largest and the smallest share of `counts_for`."""

@@ -2,28 +2,17 @@
 
 from django.utils.translation import gettext as _
 
-_PEOPLE = ("people", "persons", "men", "women", "person", "man", "woman")
-
-
-def people(group: str) -> str:
-    """'White people' for a group called White; the name itself if it says already that it means people."""
-    return (
-        group
-        if group.lower().split()[-1:] and group.lower().split()[-1] in _PEOPLE
-        else (_("%(group)s people") % {"group": group})
-    )
-
 
 def in_words(answer: str, high: tuple[str, float], low: tuple[str, float] | None) -> str:
     """`high`, `low`: the groups with the largest and the smallest share of `answer`; None if there is one
     group only."""
-    values = {"answer": answer, "high": people(high[0]), "high_share": _per_cent(high[1])}
+    values = {"answer": answer, "high": high[0], "high_share": _per_cent(high[1])}
     if low is None:
-        return _("The model answered “%(answer)s” for %(high_share)s of the images of %(high)s.") % values
-    values |= {"low": people(low[0]), "low_share": _per_cent(low[1])}
+        return _("The model answered “%(answer)s” for %(high_share)s of the images of “%(high)s”.") % values
+    values |= {"low": low[0], "low_share": _per_cent(low[1])}
     text = _(
-        "The model answered “%(answer)s” for %(high_share)s of the images of %(high)s and for %(low_share)s "
-        "of those of %(low)s."
+        "The model answered “%(answer)s” for %(high_share)s of the images of “%(high)s” and for "
+        "%(low_share)s of the images of “%(low)s”."
     )
     return text % values
 

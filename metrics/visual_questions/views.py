@@ -133,7 +133,6 @@ def _cells(one: QuestionResult, groups: list[Any]) -> list[Any]:
 
 
 def _sentence(one: QuestionResult) -> str:
-    high, low = (
-        (row.group.demonym.strip() or row.group.name, row.of(one.counts_for).value) for row in one.extremes()
-    )
+    labels = one.labels()
+    high, low = ((labels[row.group.pk], row.of(one.counts_for).value) for row in one.extremes())
     return in_words(one.counts_for_name, high, low if len(one.groups) > 1 else None)

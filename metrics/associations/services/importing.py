@@ -23,11 +23,12 @@ from metrics.associations.answers_csv import (
     check_texts,
     check_words,
 )
-from metrics.associations.askings import PURPOSE, Descriptor, Modality, Setting, asking_key
+from metrics.associations.askings import Descriptor, Modality, Setting, asking_key
 from metrics.associations.descriptors import DIMENSIONS, DescriptorList
 from metrics.associations.groups import KnownGroups, key
 from metrics.associations.planning import groups_of_run
 from metrics.associations.services.descriptors import ensure_groups
+from metrics.core.purposes import ASSOCIATIONS
 
 
 def import_associations(
@@ -54,7 +55,7 @@ def import_associations(
     recipe_kind = CompletionRecipe if is_words else DescriptionRecipe
     name = name or default_run_name(recipe_kind(model=model), setting)
     design: dict[str, Any] = {
-        "purpose": PURPOSE,
+        "purpose": ASSOCIATIONS,
         "settings": [setting.value],
         "answers": "words" if is_words else "text",
         "file": digest(path),

@@ -5,8 +5,8 @@ from django.utils import timezone
 from annotation.core.leases import JobState
 from annotation.models import IdentityGroup
 from generation.models import Answer, Job, Run, RunKind, RunState
-from metrics.associations.askings import PURPOSE
 from metrics.associations.services import lists
+from metrics.core.purposes import ASSOCIATIONS
 
 
 def group(name, axis="nationality", **fields):
@@ -16,7 +16,12 @@ def group(name, axis="nationality", **fields):
 
 def run(given=(), name="asked", *, kind=RunKind.COMPLETIONS, **design):
     """A finished run. `given`: (group, key, number, text)."""
-    recipe = {"kind": kind.value, "version": 1, "model": "tiny", "design": {"purpose": PURPOSE, **design}}
+    recipe = {
+        "kind": kind.value,
+        "version": 1,
+        "model": "tiny",
+        "design": {"purpose": ASSOCIATIONS, **design},
+    }
     now = timezone.now()
     made = Run.objects.create(
         kind=kind,

@@ -100,7 +100,10 @@ def test_drawn_images_are_marked(client, run, reader):
 def test_the_change_is_shown_over_the_strength(client, pairs, reader):
     initial, changed = pairs
     text = page(client, changed)
-    assert "Images of White change their brightness by 27.3 % against the images" in text
+    assert (
+        "Images of “White” at strength 0.50 are clearly brighter than the images they were made from: 27.3 % ["
+        in text
+    )
     assert "Change, %" in text
     assert f'href="{reverse("brightness_run", args=[initial.pk])}"' in text
     svg = client.get(reverse("brightness_figure", args=[changed.pk, "svg"])).content

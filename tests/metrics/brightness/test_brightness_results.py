@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
+from math import nan
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.models import IdentityGroup
 from generation.models import Answer, RunState
 from metrics.brightness import data, queries
 from metrics.brightness.figures import brightness_figure
+from metrics.brightness.stats import Estimate
 from tests import factories
 from tests.metrics.brightness import measured
 
@@ -131,6 +135,32 @@ def test_changes_that_may_be_chance_are_not_called_clear(monkeypatch):
     }
     monkeypatch.setattr(data, "initial_images", lambda image_set: of)
     assert not queries.results(run, resamples=200).summary.is_clear
+
+
+@pytest.mark.parametrize(
+    ("changes", "clear"),
+    [
+        ({"A": (9, -3, 20), "B": (6, 5, 7), "C": (1, -4, 6)}, ("B", None)),
+        ({"A": (9, 1, 20), "B": (6, 5, 7), "C": (-1, -4, -0.5), "D": (-3, -9, 2)}, ("B", "C")),
+        ({"A": (9, -3, 20), "B": (-9, nan, nan), "C": (-8, -9, -7)}, (None, "C")),
+        ({"A": (9, 0, 20), "B": (-9, nan, nan)}, (None, None)),
+    ],
+)
+def test_the_clearest_changes_of_all_rows_are_named(made, changes, clear):
+    run, _ = made
+    one = queries.results(run, resamples=0).rows[0]
+    rows = [replace(one, group=name, change=Estimate(*change)) for name, change in changes.items()]
+    found = queries._summary(rows)
+    assert tuple(row and row.group for row in (found.high, found.low)) == clear
+    assert found.is_clear == any(clear)
+
+
+def test_groups_of_one_name_have_rows_of_their_own():
+    run, _ = measured.a_run("a", {"White": [200], "Asian": [50]})
+    IdentityGroup.objects.filter(name="White").update(name="Asian", axis="other")
+    figure = brightness_figure(run, queries.results(run, resamples=0))
+    axis = IdentityGroup.objects.exclude(axis="other").get().axis
+    assert [row[:2] for row in figure.rows] == [(f"Asian ({axis})", 50), ("Asian (other)", 200)]
 
 
 def test_the_figures_have_the_numbers_of_the_results(made):

@@ -10,10 +10,13 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.models import IdentityGroup
 from generation.models import Caption, Run, RunState
 from generation.recipes.recipes import CaptionRecipe, as_json, digest
-from metrics.marking.data import Choice, runs_of_set, top_p_of
-from metrics.marking.queries import lines, results
+from metrics.core.purposes import ASSOCIATIONS
+from metrics.marking.data import Choice, runs_of_set, sets_with_texts, top_p_of
+from metrics.marking.figures import marking_figure
+from metrics.marking.queries import lines, results, sentences
 from metrics.marking.words import WordList
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -25,6 +28,7 @@ from tests.metrics.visual_questions import asked
 pytestmark = [pytest.mark.django_db, pytest.mark.pages]
 WORDS = {"Asian": ("asian",), "White": ("white",)}
 CHOICE = Choice(WordList(WORDS))
+SHOWN = "Here are the tests on image sets that your studies show."
 
 
 @pytest.fixture
@@ -103,6 +107,42 @@ def test_descriptions_count_and_answers_to_questions_do_not(image_set):
     assert (row.share.k, row.share.n, row.images, row.top_p, row.label) == (1, 2, 1, 0.6, described.name)
 
 
+def test_interpretations_of_images_are_no_descriptions(image_set):
+    """Of associations: I2T interprets images, T2I describes them and says how."""
+    run = captions(image_set, MARKED)
+    design = {"purpose": ASSOCIATIONS, "settings": ["i2t-implicit"]}
+    a_run("descriptions", image_set=image_set, design=design)
+    assert runs_of_set(image_set) == [run]
+    design = {"purpose": ASSOCIATIONS, "settings": ["t2i-singular"], "instruction": "moderate"}
+    described = a_run("descriptions", image_set=image_set, design=design)
+    assert runs_of_set(image_set) == [run, described]
+    [listed] = sets_with_texts()
+    assert listed.texts == 2
+
+
+def test_sentences_name_the_ends_of_each_run_that_names_a_group(image_set):
+    run = captions(image_set, MARKED)
+    captions(image_set, ["a person"] * 6, seed=1)
+    rows = results(image_set, CHOICE, resamples=0)
+    called = f"run {run.pk}, blip"
+    assert sentences(rows) == [
+        f"{called}: 66.7 % of the texts about images of “Asian” name the group, and 33.3 % of those about "
+        "images of “White”."
+    ]
+    assert sentences(rows[:1]) == [f"{called}: 66.7 % of the texts about images of “Asian” name the group."]
+    assert "66.7 % [0.0, 100.0] of" in sentences(results(image_set, CHOICE, resamples=500))[0]
+    assert sentences(rows[2:]) == []
+
+
+def test_groups_of_one_name_have_rows_of_their_own(image_set):
+    captions(image_set, MARKED)
+    IdentityGroup.objects.filter(name="White").update(name="Asian", axis="other")
+    rows = results(image_set, CHOICE, resamples=0)
+    axis = IdentityGroup.objects.exclude(axis="other").get().axis
+    assert {row[0] for row in marking_figure(image_set, rows).rows} == {f"Asian ({axis})", "Asian (other)"}
+    assert f"“Asian ({axis})”" in sentences(rows)[0]
+
+
 @pytest.mark.parametrize(
     ("options", "top_p"),
     [
@@ -161,6 +201,9 @@ def test_the_command(image_set, tmp_path):
     words.write_text("Asian: a\n")
     changed = command("faces", "--format", "csv", "--words", str(words), "--nouns", "woman").splitlines()
     assert changed[1].split(",")[3:6] == ["Asian", "3", "1"]
+    # the paper's own nouns
+    only = command("faces", "--format", "csv", "--nouns", "person,man,woman").splitlines()
+    assert only[1].split(",")[3:6] == ["Asian", "3", "2"]
     words.write_text("Martian: green\n")
     for arguments, said in (
         (("nothing",), "There is no image set 'nothing'"),
@@ -200,6 +243,7 @@ class TestPages:
         asked.a_run(image_set=image_set)
         text = client.get(reverse("marking")).content.decode()
         assert reverse("marking_of_set", args=["faces"]) in text
+        assert SHOWN not in text
         assert '<td class="number">1</td>' in text
         for number in range(3):
             factories.image_set(f"more{number}")
@@ -212,7 +256,7 @@ class TestPages:
         captions(image_set, MARKED)
         text = client.get(address).content.decode()
         assert "Asian: asian\nWhite: white" in text
-        assert "66.7 %" in text
+        assert "of the texts about images of “Asian” name the group, and 33.3 % [" in text
         assert "says nothing about the person" in text
         query = {"words": "White: white\r\nAsian: nobody", "alone": "on"}
         changed = client.get(address, query).content.decode()
@@ -229,6 +273,13 @@ class TestPages:
         assert "the set has no group" in answer.content.decode()
         figure = client.get(reverse("marking_figure", args=["faces", "svg"]), {"words": "Martian: green"})
         assert figure.status_code == 302
+
+    @pytest.mark.parametrize("room", ["embedding_tests", "visual_questions", "marking", "brightness"])
+    def test_an_empty_list_says_what_it_would_hold(self, client, room):
+        client.force_login(factories.lead_of())
+        assert SHOWN in client.get(reverse(room)).content.decode()
+        client.force_login(factories.user(lead=True))
+        assert SHOWN not in client.get(reverse(room)).content.decode()
 
     def test_others_see_nothing(self, client, image_set):
         assert client.get(reverse("marking_of_set", args=["nothing"])).status_code == 404

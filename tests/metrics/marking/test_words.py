@@ -86,6 +86,13 @@ def test_words_are_no_patterns():
         (("Black people", "", "African  American man"), ("black", "african american")),
         (("Women", "", ""), ("women",)),
         (("", "", ""), ()),
+        (("Latina/o", "Latina/o", "Latina/o person"), ("latina", "latino")),
+        (("Filipino/as", "", ""), ("filipino", "filipinas")),
+        (("Latina/o/x people", "", ""), ("latina", "latinx", "latino")),
+        (
+            ("Hispanic/Latino", "", "Black / African American"),
+            ("hispanic", "latino", "black", "african american"),
+        ),
     ],
 )
 def test_defaults_come_from_the_catalogue(names, words):

@@ -20,6 +20,7 @@ from metrics.visual_questions.question_file import (
 def test_the_file_that_ships_asks_the_papers_question_first():
     found = read_questions(shipped_text())
     assert found[0] == Question("american", "Is this person an American?", ("yes", "no"))
+    assert found[1] == Question("state", "In what state does this person live?")
     assert len(found) >= 4
     assert any(not one.answers for one in found)
 

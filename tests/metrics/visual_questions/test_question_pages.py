@@ -7,6 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
+from annotation.models import IdentityGroup
 from generation.models import Run, RunState
 from metrics.visual_questions.figures import question_figure
 from metrics.visual_questions.queries import results
@@ -52,7 +53,7 @@ def page(client, run, **query) -> str:
 
 def test_the_page_shows_table_sentence_figure_and_published_numbers(client, run, reader):
     text = page(client, run)
-    assert "100.0 % of the images of White people and for 25.0 % of those of Asian people" in text
+    assert "100.0 % of the images of “White” and for 25.0 % of the images of “Asian”" in text
     assert "White 96.7 %, Black 68.5 %, Latina/o 61.1 %, Asian 2.8 %" in text
     assert "10.1145/3514094.3534136" in text
     assert "says nothing about the person" in text
@@ -102,6 +103,8 @@ def test_what_is_drawn_depends_on_the_number_of_answers_and_groups():
     assert [row[:2] for row in rows(two)] == [
         (group, answer) for group in ("Asian", "White") for answer in ("yes", "no", "other answers")
     ]
+    IdentityGroup.objects.filter(name="Asian").update(name="White", axis="other")
+    assert [row[0] for row in rows(two)] == ["White (nationality)"] * 3 + ["White (other)"] * 3
 
 
 def test_simulated_runs_are_marked(client, reader):

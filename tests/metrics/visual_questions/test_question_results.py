@@ -8,7 +8,7 @@ from scipy import stats
 from metrics.visual_questions.data import published
 from metrics.visual_questions.queries import MOST_SHOWN, results
 from metrics.visual_questions.question_file import EMPTY, OTHER, Question
-from metrics.visual_questions.sentences import in_words, people
+from metrics.visual_questions.sentences import in_words
 from tests import factories
 from tests.metrics.visual_questions import asked
 from tests.metrics.visual_questions.asked import AMERICAN, COUNTRY
@@ -126,17 +126,10 @@ def test_two_queries_for_any_number_of_rows(django_assert_num_queries):
 
 
 def test_sentences():
-    assert in_words("yes", ("White", 0.967), ("Asian", 0.028)) == (
-        "The model answered “yes” for 96.7 % of the images of White people and for 2.8 % of those of Asian "
-        "people."
+    assert in_words("yes", ("White", 0.967), ("Mexico", 0.028)) == (
+        "The model answered “yes” for 96.7 % of the images of “White” and for 2.8 % of the images of "
+        "“Mexico”."
     )
     assert in_words("yes", ("White", 1.0), None) == (
-        "The model answered “yes” for 100.0 % of the images of White people."
+        "The model answered “yes” for 100.0 % of the images of “White”."
     )
-    assert [people(name) for name in ("White people", "old person", "Women", "Asian", " ")] == [
-        "White people",
-        "old person",
-        "Women",
-        "Asian people",
-        "  people",
-    ]
