@@ -101,7 +101,7 @@ def test_the_change_is_shown_over_the_strength(client, pairs, reader):
     initial, changed = pairs
     text = page(client, changed)
     assert (
-        "Images of “White” at strength 0.50 are clearly brighter than the images they were made from: 27.3 % ["
+        "Images of “White” at strength 0.50 are clearly brighter than the images they were made from: 27.3 %"
         in text
     )
     assert "Change, %" in text
