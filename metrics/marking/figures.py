@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from annotation.models import ImageSet
 from generation.recipes.recipes import FAKE
 from metrics.core.charts.figure import Figure
+from metrics.core.numbers import finite
 from metrics.marking.charts import Point, line_chart
 from metrics.marking.queries import MarkingRow, lines
 from metrics.votes.charts import Dot, Plot, dot_chart
@@ -27,8 +28,8 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
                 group=row.group.name,
                 top_p=row.top_p,
                 value=row.share.value,
-                low=_number(row.share.low),
-                high=_number(row.share.high),
+                low=finite(row.share.low),
+                high=finite(row.share.high),
                 k=row.share.k,
                 n=row.share.n,
             )
@@ -44,8 +45,8 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
             value=row.share.value,
             n=row.share.n,
             k=row.share.k,
-            low=_number(row.share.low),
-            high=_number(row.share.high),
+            low=finite(row.share.low),
+            high=finite(row.share.high),
         )
         for row in sorted(rows, key=lambda row: row.group.name)
     ]
@@ -60,7 +61,3 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
         notes=_NOTES,
     )
     return dot_chart(dots, plot)
-
-
-def _number(value: float) -> float | None:
-    return None if value != value else value
