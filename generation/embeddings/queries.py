@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.models import ImageSet
 from generation.core import vectors
@@ -34,8 +34,10 @@ def encoder_id(run: Run) -> str:
 
 
 def runs_of_set(image_set: ImageSet) -> QuerySet[Run]:
-    """The runs that embedded images of a set, newest first."""
-    return Run.objects.filter(kind=RunKind.EMBEDDINGS, image_set=image_set).order_by("-pk")
+    """The runs that embed images of a set: first those that have embedded one, of these the newest first."""
+    embedded = Exists(Embedding.objects.filter(run=OuterRef("pk")))
+    runs = Run.objects.filter(kind=RunKind.EMBEDDINGS, image_set=image_set)
+    return runs.annotate(embedded=embedded).order_by("-embedded", "-pk")
 
 
 def image_vectors(run: Run) -> ImageVectors:

@@ -1,6 +1,6 @@
 """Runs and jobs, and what they made: images, captions, embeddings, answers (DESIGN §3, §6)."""
 
-from generation.models.products import LONGEST_TEXT, Answer, Caption, Embedding, Provenance, TextEmbedding
+from generation.models.products import Answer, Caption, Embedding, Provenance, TextEmbedding
 from generation.models.runs import ASKINGS, BatchSize, Job, Run, RunKind, RunState
 from generation.models.workers import Worker
 from generation.recipes.recipes import IMPORTED
@@ -8,7 +8,6 @@ from generation.recipes.recipes import IMPORTED
 __all__ = [
     "ASKINGS",
     "IMPORTED",
-    "LONGEST_TEXT",
     "Answer",
     "BatchSize",
     "Caption",

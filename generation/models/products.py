@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from annotation.models import Attribute, Image
 from generation.models.runs import PROMPT_SET_CHOICES, Job, Run
+from generation.recipes.checks import LONGEST_TEXT
 
 
 class Provenance(models.Model):
@@ -88,10 +89,6 @@ class Embedding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.image_id} ({self.dim})"
-
-
-LONGEST_TEXT = 500
-"""Characters of a text that is embedded."""
 
 
 class TextEmbedding(models.Model):

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from django.utils.translation import gettext as _
 
-from generation.models import LONGEST_TEXT
 from generation.plans.askings import Asking, shortened
 from generation.plans.errors import PlanRefused
+from generation.recipes.checks import LONGEST_TEXT
 
 
 def text_problem(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Checks of a recipe's fields. Pure: no Django."""
+"""Checks of a recipe's fields, and of texts. Pure: no Django."""
 
 
 class RecipeRefused(ValueError):
@@ -13,6 +13,8 @@ def require(condition: bool, name: str, cure: str) -> None:
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 SEED_BITS = 63  # fits a signed 64-bit column and torch's generators
+LONGEST_TEXT = 500
+"""Characters of a text that is embedded."""
 
 
 def check_dtype(dtype: str) -> None:

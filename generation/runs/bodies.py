@@ -7,10 +7,9 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.api.resource import Body
-from generation.models import LONGEST_TEXT
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.recipes.askings import MOST_TIMES, MOST_TOKENS
-from generation.recipes.checks import DTYPES
+from generation.recipes.checks import DTYPES, LONGEST_TEXT
 from generation.recipes.limits import MOST_IN_FLIGHT
 from generation.recipes.recipes import OFFLOADS, QUANTISATIONS
 from generation.recipes.series import MOST_STRENGTHS, series_text

@@ -6,9 +6,10 @@ from dataclasses import replace
 from generation.models import Run
 from metrics.brightness.charts import Point, group_chart, line_chart
 from metrics.brightness.data import crop_of, image_set_of
-from metrics.brightness.queries import Results, Row, number
+from metrics.brightness.queries import Results, Row
 from metrics.brightness.stats import Estimate
 from metrics.core.charts.figure import Figure
+from metrics.core.numbers import finite
 
 _LIMIT = "RGB brightness is no measure of skin tone: light, background and make-up count too."
 _OF_IMAGES = "95 % intervals from resamples of images."
@@ -48,8 +49,8 @@ def _point(row: Row, estimate: Estimate, n: int) -> Point:
     return Point(
         group=row.group,
         value=estimate.value,
-        low=number(estimate.low),
-        high=number(estimate.high),
+        low=finite(estimate.low),
+        high=finite(estimate.high),
         n=n,
         strength=row.strength,
     )

@@ -132,11 +132,6 @@ def of_sets(found: Results, image_sets: QuerySet[ImageSet]) -> Results:
     )
 
 
-def number(value: float | None) -> float | None:
-    """None for NaN, which JSON and CSV files do not have."""
-    return None if value is None or value != value else value
-
-
 def _initial_brightness(
     run: Run, of: Mapping[int, Origin]
 ) -> tuple[dict[int, float], tuple[Run, ...], tuple[ImageSet, ...]]:

@@ -9,8 +9,9 @@ from annotation.api.pages import list_query
 from annotation.api.resource import Body
 from generation.models import RunState
 from generation.runs.serializers import RunSerializer
-from metrics.brightness.queries import Results, Row, number
+from metrics.brightness.queries import Results, Row
 from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.numbers import finite
 
 FILE_FORMATS = tuple(CONTENT_TYPES)
 BrightnessRunsQuery = list_query(
@@ -65,15 +66,15 @@ def row_data(row: Row) -> dict[str, Any]:
         "strength": row.strength,
         "n": row.n,
         "rgb": row.rgb.value,
-        "rgb_low": number(row.rgb.low),
-        "rgb_high": number(row.rgb.high),
+        "rgb_low": finite(row.rgb.low),
+        "rgb_high": finite(row.rgb.high),
         "lightness": row.lightness,
         "ita": row.ita,
         "with_ita": row.with_ita,
         "faces": row.faces,
-        "change": number(row.change.value),
-        "change_low": number(row.change.low),
-        "change_high": number(row.change.high),
+        "change": finite(row.change.value),
+        "change_low": finite(row.change.low),
+        "change_high": finite(row.change.high),
         "compared": row.compared,
     }
 

@@ -12,6 +12,7 @@ from metrics.candidates.evaluation import CandidatesRefused
 from metrics.candidates.extraction import pairs_of, whole_text
 from metrics.candidates.identity_forms import IdentityForms
 from metrics.candidates.prompts import Seed
+from metrics.core import named_runs
 from metrics.core.suggestions import did_you_mean
 from metrics.models import Candidate, CandidateList, StruckCandidate
 
@@ -27,9 +28,7 @@ def completion_runs() -> QuerySet[Run]:
 
 def find_run(name: str) -> Run:
     """The run with this name or number. Raises CandidatesRefused."""
-    found = Run.objects.filter(name=name).first() if name else None
-    if found is None and name.isascii() and name.isdigit() and len(name) < 19:
-        found = Run.objects.filter(pk=int(name)).first()
+    found = named_runs.find_run(Run.objects.all(), name)
     if found is None:
         known = list(completion_runs().values_list("name", flat=True)[:20])
         raise CandidatesRefused(

@@ -1,12 +1,13 @@
 """Cosines of a run's images with texts, and the groups of a set, from the database (PROTOCOL §12)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from django.db.models import Count, Max
 
+from annotation.exports.table import image_name
 from annotation.models import IdentityGroup, Image, ImageSet
 from generation.core import vectors
 from generation.embeddings.queries import encoder_id, text_vectors
@@ -95,17 +96,17 @@ def read_cosines(run: Run, groups: Collection[int], texts: Collection[str]) -> C
     rows = Embedding.objects.filter(run=run, image__group__in=set(groups)).order_by("image")
     of_groups: list[int] = []
     parts: list[Floats] = []
-    part: list[bytes | memoryview] = []
+    part: list[tuple[int, bytes | memoryview]] = []
     for group, image, size, vector in rows.values_list("image__group", "image", "dim", "vector").iterator(
         chunk_size=_AT_A_TIME
     ):
         if size != dim:
             raise TestsRefused(
-                f"Image {image} has an embedding of {size} numbers, and the texts of {dim}, in {_name(run)}. "
-                "Embed images and texts with the same model."
+                f"{_image(image)} has an embedding of {size} numbers, and the texts of {dim}, in "
+                f"{_name(run)}. Embed images and texts with the same model."
             )
         of_groups.append(group)
-        part.append(vector)
+        part.append((image, vector))
         if len(part) == _AT_A_TIME:
             parts.append(_cosines(part, of_texts, run))
             part = []
@@ -115,8 +116,10 @@ def read_cosines(run: Run, groups: Collection[int], texts: Collection[str]) -> C
     return Cosines(groups=np.array(of_groups, dtype=np.int64), values=values, texts=order)
 
 
-def _cosines(stored: Sequence[bytes | memoryview], of_texts: Floats, run: Run) -> Floats:
-    rows = _unit(vectors.unpack(stored, dim=of_texts.shape[1]), run)
+def _cosines(stored: Sequence[tuple[int, bytes | memoryview]], of_texts: Floats, run: Run) -> Floats:
+    """`stored`: the ids and vectors of images."""
+    of_images = vectors.unpack([vector for _, vector in stored], dim=of_texts.shape[1])
+    rows = _unit(of_images, run, lambda row: _image(stored[row][0]))
     return np.asarray(np.round(rows @ of_texts.T, _DIGITS))
 
 
@@ -131,15 +134,19 @@ def _text_matrix(run: Run, texts: Sequence[str]) -> Floats:
             f"The texts' embeddings in {_name(run)} have {' and '.join(map(str, sorted(sizes)))} numbers. "
             "Embed all texts with the same model."
         )
-    return _unit(np.stack([found[text] for text in texts]), run)
+    return _unit(np.stack([found[text] for text in texts]), run, lambda row: f"The text '{texts[row]}'")
 
 
-def _unit(rows: npt.NDArray[np.float32], run: Run) -> Floats:
-    """Rows of length 1 in float64; they are stored in float32."""
+def _unit(rows: npt.NDArray[np.float32], run: Run, name: Callable[[int], str]) -> Floats:
+    """Rows of length 1 in float64; they are stored in float32. `name`: of what a row is the vector."""
     exact = rows.astype(np.float64)
     lengths = np.linalg.norm(exact, axis=1, keepdims=True)
-    if not bool((np.isfinite(lengths) & (lengths > 0)).all()):
-        raise TestsRefused(f"An embedding in {_name(run)} is zero or not finite. Embed the images again.")
+    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))
+    if len(wrong):
+        raise TestsRefused(
+            f"{name(int(wrong[0]))} has an embedding in {_name(run)} that is zero or not finite. Embed the "
+            "images and texts again."
+        )
     return np.asarray(exact / lengths)
 
 
@@ -153,6 +160,12 @@ def _missing_message(run: Run, lacking: Sequence[str], number: int) -> str:
         f"{image_set} --texts FILE. If the images' embeddings were imported, import those of the texts with "
         "import_embeddings."
     )
+
+
+def _image(pk: int) -> str:
+    """An image by its group and number there, and by its name in exports."""
+    image = Image.objects.select_related("group").get(pk=pk)
+    return f"Image {image.index} of '{image.group.name}' ({image_name(image.reference, image.file.name)})"
 
 
 def _name(run: Run) -> str:

@@ -1,10 +1,10 @@
 """The figures of embedding tests: effect sizes of one encoder or of several, shares by region, and maps."""
 
-import math
 from collections.abc import Sequence
 
 from metrics.core.charts.figure import Figure
-from metrics.embedding_tests.charts.effects import EffectDot, EffectTexts, effect_chart, row_label
+from metrics.core.numbers import finite
+from metrics.embedding_tests.charts.effects import EffectDot, EffectTexts, effect_chart
 from metrics.embedding_tests.charts.regions import RegionPoint, RegionTexts, map_chart, points_chart
 from metrics.embedding_tests.charts.us_states import tile_of
 from metrics.embedding_tests.queries import RankingResult, TestResult
@@ -124,15 +124,15 @@ def _dots(results: Sequence[TestResult], series: str) -> list[EffectDot]:
     dots = []
     for each in results:
         numbers = each.numbers
-        if numbers is None or not math.isfinite(numbers.effect_size):
+        if numbers is None or finite(numbers.effect_size) is None:
             continue
         dots.append(
             EffectDot(
-                row=row_label(each.test.name),
+                row=each.test.name,
                 series=series or each.encoder,
                 value=numbers.effect_size,
-                low=_known(numbers.effect_low),
-                high=_known(numbers.effect_high),
+                low=finite(numbers.effect_low),
+                high=finite(numbers.effect_high),
                 cells=(
                     numbers.n_x,
                     numbers.n_y,
@@ -144,7 +144,3 @@ def _dots(results: Sequence[TestResult], series: str) -> list[EffectDot]:
             )
         )
     return dots
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None

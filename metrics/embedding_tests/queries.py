@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from django.core.cache import cache
-from django.db.models import Exists, OuterRef
 
 from annotation.models import ImageSet
 from generation.embeddings.queries import encoder_id, runs_of_set
-from generation.models import LONGEST_TEXT, Embedding, Run
+from generation.models import Run
+from generation.recipes.checks import LONGEST_TEXT
 from metrics.core.stats import bootstrap
+from metrics.core.stats.differences import false_discovery
 from metrics.core.suggestions import did_you_mean
 from metrics.embedding_tests.data import Cosines, SetGroups, missing, read_cosines, version_of
 from metrics.embedding_tests.data import TestsRefused as TestsRefused
@@ -22,7 +23,6 @@ from metrics.embedding_tests.stats.effects import (
     PERMUTATIONS,
     DegenerateTest,
     Effect,
-    benjamini_hochberg,
     effect,
 )
 from metrics.embedding_tests.stats.ranking import Comparison, compare, shares
@@ -89,8 +89,7 @@ def run_of(file: TestFile, *, encoder: str = "") -> Run:
     has embedded nothing yet comes last. Raises TestsRefused, naming those that there are."""
     image_set = image_set_of(file)
     wanted = encoder or file.encoder
-    embedded = Exists(Embedding.objects.filter(run=OuterRef("pk")))
-    runs = list(runs_of_set(image_set).annotate(embedded=embedded).order_by("-embedded", "-pk"))
+    runs = list(runs_of_set(image_set))
     listed = ", ".join(f"'{encoder_id(run)}' (run {run.pk})" for run in runs[:_SHOWN])
     if not runs:
         raise TestsRefused(
@@ -155,7 +154,7 @@ def results(
                 found.append((None, _problem(test, error)))
         cache.set(key, found, _CACHE_SECONDS)
     values = [numbers.p_value for numbers, _ in found if numbers is not None]
-    adjusted = iter(benjamini_hochberg(np.array(values)).tolist() if values else [])
+    adjusted = iter(false_discovery(values).tolist())
     return [
         TestResult(test, encoder_id(run), numbers, None if numbers is None else next(adjusted), problem)
         for test, (numbers, problem) in zip(file.tests, found, strict=True)

@@ -7,11 +7,11 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import AuditEvent, ImageSet
-from generation.models import IMPORTED, LONGEST_TEXT, Run, RunState
+from generation.models import IMPORTED, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.recipes import recipes
-from generation.recipes.checks import RecipeRefused
+from generation.recipes.checks import LONGEST_TEXT, RecipeRefused
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from metrics.embedding_tests.data import SetGroups

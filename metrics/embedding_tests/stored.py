@@ -28,7 +28,7 @@ def embedded_sets() -> Iterator[tuple[ImageSet, list[str]]]:
 
 
 def newest_runs(image_set: ImageSet) -> list[Run]:
-    """The newest run of each encoder of the set, by the encoder's name. One query."""
+    """The first of runs_of_set of each encoder of the set, by the encoder's name. One query."""
     newest: dict[str, Run] = {}
     for run in runs_of_set(image_set).select_related("image_set"):
         newest.setdefault(encoder_id(run), run)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from generation.recipes.checks import LONGEST_TEXT as LONGEST_TEXT
+
 EAT = "eat"
 SC_EAT = "sc-eat"
 KINDS = (EAT, SC_EAT)
@@ -12,8 +14,6 @@ REGION = "{region}"
 DRAWINGS = 1000
 MOST_DRAWINGS = 100_000
 MOST_TESTS = 500
-LONGEST_TEXT = 500
-"""Characters of a text or prompt, as embeddings of texts are stored."""
 
 
 class TestFileRefused(ValueError):

@@ -78,12 +78,6 @@ def inference_runs() -> QuerySet[Run]:
     return Run.objects.filter(kind=RunKind.CLASSIFICATIONS, recipe__design__purpose=PURPOSE)
 
 
-def find_run(name: str) -> Run | None:
-    """A run of `inference_runs` by its name or number."""
-    number = Q(pk=int(name)) if name.isascii() and name.isdigit() and len(name) < 19 else Q()
-    return inference_runs().filter(Q(name=name) | number if number else Q(name=name)).first()
-
-
 def design_of(run: Run) -> Mapping[str, Any]:
     found: Mapping[str, Any] = run.recipe["design"]
     return found

@@ -8,6 +8,7 @@ from django.db.models import F
 
 from annotation.models import Attribute, IdentityGroup
 from generation.models import Run
+from metrics.core.numbers import finite
 from metrics.core.stats import bootstrap
 from metrics.inference.data import (
     AnsweredGroup,
@@ -148,5 +149,4 @@ def _group_row(
 
 def number(estimate: Estimate, name: str = "value") -> float | None:
     """The value, `low` or `high` of an estimate; None if undefined."""
-    value: float = getattr(estimate, name)
-    return None if value != value else value
+    return finite(getattr(estimate, name))

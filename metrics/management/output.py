@@ -11,10 +11,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db.models import QuerySet
 from rich.console import Console
 
 from annotation.core.csv_text import safe_cell
 from annotation.models import Study
+from generation.models import Run
+from metrics.core.named_runs import find_run
 from metrics.core.suggestions import did_you_mean
 
 FORMATS = ("table", "csv", "json")
@@ -46,6 +49,20 @@ def get_study(name: str) -> Study:
         )
     raise CommandError(
         f"There is no study '{name}'.{did_you_mean(name, known)} There are: {', '.join(known)}."
+    )
+
+
+def get_run(runs: QuerySet[Run], name: str, *, of: str, if_none: str = "") -> Run:
+    """The run of `runs` with this name or number. `of`: what they are, as in "of brightness"; `if_none`: the
+    cure where there is none. Raises CommandError with a suggestion and the latest names."""
+    run = find_run(runs, name)
+    if run is not None:
+        return run
+    known = list(runs.values_list("name", flat=True)[:10])
+    none = f"none yet; {if_none}" if if_none else "none yet"
+    raise CommandError(
+        f"There is no run '{name}' {of}.{did_you_mean(name, known)} The latest are: "
+        f"{', '.join(known) or none}."
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from annotation.models import ImageSet
 from generation.recipes.recipes import FAKE
 from metrics.core.charts.figure import Figure
+from metrics.core.numbers import finite
 from metrics.marking.charts import Point, line_chart
 from metrics.marking.queries import MarkingRow, labels_of, lines
 from metrics.votes.charts import Dot, Plot, dot_chart
@@ -28,8 +29,8 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
                 group=labels[row.group.pk],
                 top_p=row.top_p,
                 value=row.share.value,
-                low=_number(row.share.low),
-                high=_number(row.share.high),
+                low=finite(row.share.low),
+                high=finite(row.share.high),
                 k=row.share.k,
                 n=row.share.n,
             )
@@ -45,8 +46,8 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
             value=row.share.value,
             n=row.share.n,
             k=row.share.k,
-            low=_number(row.share.low),
-            high=_number(row.share.high),
+            low=finite(row.share.low),
+            high=finite(row.share.high),
         )
         for row in sorted(rows, key=lambda row: labels[row.group.pk])
     ]
@@ -61,7 +62,3 @@ def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | 
         notes=_NOTES,
     )
     return dot_chart(dots, plot)
-
-
-def _number(value: float) -> float | None:
-    return None if value != value else value

@@ -8,6 +8,7 @@ from rest_framework import serializers
 from annotation.api.resource import Query
 from generation.recipes.recipes import FAKE
 from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.numbers import finite
 from metrics.marking.queries import MarkingRow
 
 FILE_FORMATS = tuple(CONTENT_TYPES)
@@ -73,12 +74,8 @@ def row_data(rows: Sequence[MarkingRow]) -> list[dict[str, Any]]:
             "n": row.share.n,
             "marked": row.share.k,
             "share": row.share.value,
-            "low": _number(row.share.low),
-            "high": _number(row.share.high),
+            "low": finite(row.share.low),
+            "high": finite(row.share.high),
         }
         for row in rows
     ]
-
-
-def _number(value: float) -> float | None:
-    return None if value != value else value

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, IntegerField, Q, QuerySet, Value
+from django.db.models import Count, IntegerField, QuerySet, Value
 from django.db.models.functions import Cast, Left, StrIndex
 
 from annotation.models import IdentityGroup
@@ -42,12 +42,6 @@ class Published:
 def question_runs() -> QuerySet[Run]:
     """The runs that ask questions about images, newest first."""
     return Run.objects.filter(kind=RunKind.DESCRIPTIONS, recipe__design__purpose=VISUAL_QUESTIONS)
-
-
-def find_run(name: str) -> Run | None:
-    """A run of `question_runs` by its name or number."""
-    number = Q(pk=int(name)) if name.isascii() and name.isdigit() and len(name) < 19 else Q()
-    return question_runs().filter(Q(name=name) | number if number else Q(name=name)).first()
 
 
 def questions_of(run: Run) -> tuple[Question, ...]:

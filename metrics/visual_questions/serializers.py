@@ -11,6 +11,7 @@ from generation.models import RunState
 from generation.runs.bodies import DescriptionsRunBody
 from generation.runs.serializers import RunSerializer
 from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.numbers import finite
 from metrics.visual_questions.queries import QuestionResult
 from metrics.visual_questions.stats import CHI_SQUARE, PERMUTATION
 
@@ -93,8 +94,8 @@ def share_data(found: Sequence[QuestionResult]) -> list[dict[str, Any]]:
             "n": each.share.n,
             "k": each.share.k,
             "share": each.share.value,
-            "low": _number(each.share.low),
-            "high": _number(each.share.high),
+            "low": finite(each.share.low),
+            "high": finite(each.share.high),
         }
         for one in found
         for row in one.groups
@@ -117,7 +118,3 @@ def question_data(found: Sequence[QuestionResult]) -> list[dict[str, Any]]:
         }
         for one in found
     ]
-
-
-def _number(value: float) -> float | None:
-    return None if value != value else value

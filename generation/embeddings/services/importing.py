@@ -27,7 +27,6 @@ from generation.embeddings.services.matching import matched_images, unknown_grou
 from generation.embeddings.vector_files import VectorFile
 from generation.models import (
     IMPORTED,
-    LONGEST_TEXT,
     Embedding,
     Job,
     Run,
@@ -37,7 +36,7 @@ from generation.models import (
 )
 from generation.plans.askings import shortened
 from generation.plans.queries.image_sets import check_name
-from generation.recipes.checks import require
+from generation.recipes.checks import LONGEST_TEXT, require
 from generation.recipes.recipes import VERSION, digest_of
 
 logger = logging.getLogger(__name__)

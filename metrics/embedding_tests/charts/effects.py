@@ -1,5 +1,7 @@
 """Effect sizes with their intervals: one row a test, one colour an encoder."""
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +10,13 @@ from metrics.core.charts.figure import COLOURS, INK_SOFT, LINE_FAINT, SHAPES, Fi
 
 _WIDTH = 460
 _LABEL = 44
-"""Characters of a row's label."""
+"""Characters of a row's label on the axis."""
 
 
 @dataclass(frozen=True)
 class EffectDot:
-    """One effect size d with its interval, `cells`: what else the row of the figure's table has."""
+    """One effect size d with its interval. `row`: the whole name, which tells rows apart; the axis shortens
+    it. `cells`: what else the row of the figure's table has."""
 
     row: str
     series: str
@@ -68,7 +71,14 @@ def effect_chart(dots: Sequence[EffectDot], texts: EffectTexts) -> Figure:
         sort=rows,
         title=None,
         scale=alt.Scale(paddingInner=0.25 if several else 0.2, paddingOuter=0.15),
-        axis=alt.Axis(ticks=False, domain=False, labelPadding=8, labelLimit=300),
+        axis=alt.Axis(
+            # a limit in pixels would cut the ends that tell labels apart
+            ticks=False,
+            domain=False,
+            labelPadding=8,
+            labelLimit=0,
+            labelExpr=f"{json.dumps(row_labels(rows))}[datum.label] || datum.label",
+        ),
     )
     legend = (
         alt.Legend(orient="top", direction="horizontal", columns=2, title=None, symbolSize=90)
@@ -113,9 +123,18 @@ def effect_chart(dots: Sequence[EffectDot], texts: EffectTexts) -> Figure:
     )
 
 
-def row_label(name: str) -> str:
-    """A test's name, short enough for the axis."""
-    return name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
+def row_labels(names: Sequence[str]) -> dict[str, str]:
+    """Labels for those of the different `names` that are too long for the axis, no two of them alike: the
+    beginning; of names with one beginning also the end; of names with both, beginning and place."""
+    ends = _LABEL // 2
+    labels = {name: name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…" for name in names}
+    for shorter in (
+        {name: f"{name[: ends - 1]}…{name[-ends:]}" for name in names},
+        {name: f"{name[:ends]}… ({place})" for place, name in enumerate(names, start=1)},
+    ):
+        taken = Counter(labels.values())
+        labels |= {name: shorter[name] for name in names if len(name) > _LABEL and taken[labels[name]] > 1}
+    return {name: label for name, label in labels.items() if label != name}
 
 
 def _shown(dot: EffectDot) -> str:

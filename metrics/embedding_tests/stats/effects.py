@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
-from scipy.stats import false_discovery_control
 from scipy.stats import t as student_t
 
 from metrics.core.stats import bootstrap
@@ -20,7 +19,7 @@ GREATER = "greater"
 LESS = "less"
 PERMUTATIONS = 100_000
 _ROUNDING = 1e-12
-"""A standard deviation that is this share of the largest value, or less, is none."""
+"""A standard deviation that is this share of the largest value of both sides, or less, is none."""
 _TAILS = ndtri([0.025, 0.975])
 
 
@@ -118,11 +117,6 @@ def effect(
     )
 
 
-def benjamini_hochberg(p_values: Floats) -> Floats:
-    """q-values, shape (n,), over the tests of one file."""
-    return np.asarray(false_discovery_control(p_values), dtype=np.float64)
-
-
 def _check(x: Floats, y: Floats) -> None:
     for side, values in (("x", x), ("y", y)):
         if len(values) < 2:
@@ -130,9 +124,11 @@ def _check(x: Floats, y: Floats) -> None:
             raise DegenerateTest(f"{images}; an effect size needs at least two.", side=side)
         if not np.isfinite(values).all():
             raise DegenerateTest("an association is not a finite number.", side=side)
-    spread = max(float(x.std()), float(y.std()))
-    if spread <= _ROUNDING * max(float(np.abs(x).max()), float(np.abs(y).max())):
-        raise DegenerateTest("The associations are the same for all images of a side: no standard deviation.")
+    largest = max(float(np.abs(x).max()), float(np.abs(y).max()))
+    for side, values in (("x", x), ("y", y)):
+        # d and Welch's t are defined if only one side is still, but PROTOCOL §12 wants variance in both
+        if float(values.std()) <= _ROUNDING * largest:
+            raise DegenerateTest("the associations of all images are the same: no variance.", side=side)
 
 
 def _moments(values: Floats) -> _Moments:

@@ -4,12 +4,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db.models import Q
 
-from generation.models import Run
 from metrics.brightness.data import MeasurementsRefused, brightness_runs, crop_of, image_set_of
-from metrics.brightness.queries import Row, number, results
-from metrics.core.suggestions import did_you_mean
+from metrics.brightness.queries import Row, results
+from metrics.core.numbers import finite
 from metrics.management import output
 from metrics.management.output import Cell
 from metrics.score_runs.evaluation import check_resampling
@@ -33,7 +31,12 @@ class Command(BaseCommand):
         output.add_resampling(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run = _find_run(options["run"])
+        run = output.get_run(
+            brightness_runs(),
+            options["run"],
+            of="of brightness",
+            if_none="plan one on the page Brightness, or with the API",
+        )
         try:
             check_resampling(resamples=options["resamples"], seed=options["seed"])
             found = results(run, resamples=options["resamples"], seed=options["seed"])
@@ -77,24 +80,12 @@ def _cells(row: Row) -> dict[str, Cell]:
         "strength": row.strength,
         "n": row.n,
         "rgb": row.rgb.value,
-        "rgb_low": number(row.rgb.low),
-        "rgb_high": number(row.rgb.high),
+        "rgb_low": finite(row.rgb.low),
+        "rgb_high": finite(row.rgb.high),
         "lightness": row.lightness,
         "ita": row.ita,
         "faces": row.faces,
-        "change": number(row.change.value),
-        "change_low": number(row.change.low),
-        "change_high": number(row.change.high),
+        "change": finite(row.change.value),
+        "change_low": finite(row.change.low),
+        "change_high": finite(row.change.high),
     }
-
-
-def _find_run(name: str) -> Run:
-    by_number = Q(pk=int(name)) if name.isascii() and name.isdigit() and len(name) < 19 else Q(pk=None)
-    run = brightness_runs().filter(Q(name=name) | by_number).first()
-    if run is None:
-        known = list(brightness_runs().values_list("name", flat=True)[:10])
-        raise CommandError(
-            f"There is no run '{name}' of brightness.{did_you_mean(name, known)} The latest are: "
-            f"{', '.join(known) or 'none yet; plan one on the page Brightness, or with the API'}."
-        )
-    return run

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from metrics.core.numbers import finite
 from metrics.embedding_tests.published_files import published_files
 from metrics.embedding_tests.queries import TestResult, TestsRefused, missing_texts, results
 from metrics.embedding_tests.stats.effects import CORRECTED, PERMUTATIONS, VARIANTS
@@ -112,6 +113,6 @@ def _cells(found: TestResult) -> dict[str, Cell]:
         "encoder": found.encoder,
         "x": " + ".join(found.test.x),
         "y": " + ".join(found.test.y),
-        **{name: None if value != value else value for name, value in numbers.items()},
+        **{name: finite(value) for name, value in numbers.items()},
         "q": found.q,
     }

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from metrics.core.numbers import finite
 from metrics.embedding_tests.queries import RankingResult, TestsRefused, ranking
 from metrics.embedding_tests.stored import is_simulated
 from metrics.management import output
@@ -63,6 +64,6 @@ def _summary(found: RankingResult) -> list[dict[str, Cell]]:
             "p_value": each.p_value,
             "r2": found.comparison.r2,
         }
-        known = {name: None if value != value else value for name, value in numbers.items()}
+        known = {name: finite(value) for name, value in numbers.items()}
         rows.append({"group": group, **known})
     return rows

@@ -14,12 +14,11 @@ from generation.management.commands._targets import (
     parse_options,
     recipe_of,
 )
-from generation.models import Run
 from generation.plans.errors import PlanRefused
 from generation.recipes.askings import ClassificationRecipe
 from generation.recipes.recipes import FAKE
 from metrics.core.suggestions import did_you_mean
-from metrics.inference.data import find_run, inference_runs
+from metrics.inference.data import inference_runs
 from metrics.inference.drawing import RANDOM
 from metrics.inference.labels import LabelsRefused
 from metrics.inference.queries import ResultRow, number, results
@@ -135,7 +134,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Results: manage.py inference --show {plan.name}")
 
     def _show(self, options: dict[str, Any]) -> None:
-        run = _find_run(options["show"])
+        run = output.get_run(inference_runs(), options["show"], of="of an inference model")
         try:
             check_resampling(resamples=options["resamples"], seed=options["seed"])
             found = results(run, resamples=options["resamples"], seed=options["seed"])
@@ -193,14 +192,3 @@ def _find_source(name: str) -> Source:
             f"{', '.join(known) or 'none yet; import one first (docs/importing.md)'}."
         )
     return source
-
-
-def _find_run(name: str) -> Run:
-    run = find_run(name)
-    if run is None:
-        known = list(inference_runs().values_list("name", flat=True)[:10])
-        raise CommandError(
-            f"There is no run '{name}' of an inference model.{did_you_mean(name, known)} The latest are: "
-            f"{', '.join(known) or 'none yet'}."
-        )
-    return run

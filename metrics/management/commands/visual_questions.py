@@ -11,15 +11,13 @@ from annotation.models import ImageSet, Study
 from generation.management.commands._execution import add_run_options, carry_out
 from generation.management.commands._targets import find_study_or_image_set, list_backends_in_help
 from generation.management.commands.ask import add_asking_options, asking_recipe, limits_of
-from generation.models import Run
 from generation.plans.errors import PlanRefused
 from generation.plans.queries.image_sets import image_set_of
 from generation.recipes.askings import DescriptionRecipe
 from generation.recipes.recipes import FAKE
-from metrics.core.suggestions import did_you_mean
 from metrics.management import output
 from metrics.score_runs.evaluation import check_resampling
-from metrics.visual_questions.data import find_run, question_runs
+from metrics.visual_questions.data import question_runs
 from metrics.visual_questions.queries import results
 from metrics.visual_questions.question_file import (
     Question,
@@ -106,7 +104,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Results: manage.py visual_questions --show {plan.name}")
 
     def _show(self, options: dict[str, Any]) -> None:
-        run = _find_run(options["show"])
+        run = output.get_run(question_runs(), options["show"], of="of visual questions")
         seed = options["seed"] or 0
         try:
             check_resampling(resamples=options["resamples"], seed=seed)
@@ -139,14 +137,3 @@ def _questions(path: Path | None) -> tuple[Question, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"--questions {path}: {error}. Give a text file in UTF-8.") from error
     return read_questions(text, name=path.name)
-
-
-def _find_run(name: str) -> Run:
-    run = find_run(name)
-    if run is None:
-        known = list(question_runs().values_list("name", flat=True)[:10])
-        raise CommandError(
-            f"There is no run '{name}' of visual questions.{did_you_mean(name, known)} The latest are: "
-            f"{', '.join(known) or 'none yet'}."
-        )
-    return run

@@ -15,7 +15,6 @@ from metrics.embedding_tests.stats.effects import (
     LESS,
     PUBLISHED,
     DegenerateTest,
-    benjamini_hochberg,
     effect,
 )
 
@@ -253,7 +252,9 @@ def test_intervals_cover_the_effect_of_the_population(true):
         ([1.0, 2.0], [], "y", "no image; an effect size"),
         ([1.0, 2.0], [1.0, math.nan], "y", "not a finite number"),
         ([1.0, math.inf], [1.0, 2.0], "x", "not a finite number"),
-        ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3], "", "no standard deviation"),
+        ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3], "x", "no variance"),
+        ([0.1, 0.1, 0.1], [0.3, 0.4, 0.5], "x", "no variance"),
+        ([0.3, 0.4, 0.5], [0.1, 0.1, 0.1], "y", "no variance"),
     ],
 )
 def test_degenerate_tests_are_refused(x, y, side, message):
@@ -263,26 +264,16 @@ def test_degenerate_tests_are_refused(x, y, side, message):
 
 
 def test_small_groups_have_numbers():
-    """Resamples of groups of two often do not vary; one side may not vary at all."""
+    """Resamples of groups of two often do not vary."""
     one = found([1.0, 2.0], [0.0, 0.5], resamples=500)
     assert one.effect_low <= one.effect_size <= one.effect_high
     assert one.p_permutation == 1 / 6
-    still = found([1.0, 1.0, 1.0], [0.0, 0.5, 0.7], resamples=500)
-    assert math.isfinite(still.effect_size)
-    assert still.df == pytest.approx(2)
 
 
 @pytest.mark.parametrize("wrong", [{"variant": "new"}, {"alternative": "other"}, {"permutations": 0}])
 def test_unknown_choices_are_refused(wrong):
     with pytest.raises(ValueError, match=r"variant|alternative|permutations"):
         found([1.0, 2.0], [0.0, 3.0], **wrong)
-
-
-def test_q_is_that_of_benjamini_and_hochberg():
-    p = [0.01, 0.04, 0.03, 0.5]
-    ordered = sorted(p)
-    expected = [min(ordered[j] * 4 / (j + 1) for j in range(ordered.index(each), 4)) for each in p]
-    assert benjamini_hochberg(np.array(p)).tolist() == pytest.approx(expected)
 
 
 def test_splits_up_to_the_limit_are_all_tried():

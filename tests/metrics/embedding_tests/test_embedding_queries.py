@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from generation.models import Embedding, RunState, TextEmbedding
-from metrics.embedding_tests import queries
+from metrics.embedding_tests import data, queries
 from metrics.embedding_tests.reference import Reference
 from metrics.embedding_tests.stats.effects import CORRECTED, PUBLISHED
 from metrics.embedding_tests.test_file import parse
@@ -64,22 +64,37 @@ def test_numbers_are_those_of_plain_loops_over_the_stored_vectors(world, variant
     )
 
 
-def test_wefe_gives_the_same_effect(world, monkeypatch):
+@pytest.mark.parametrize("variant", [CORRECTED, PUBLISHED])
+def test_wefe_gives_the_same_effect(world, monkeypatch, variant):
     """WEFE divides the same difference by the standard deviation of all associations together (Caliskan et
-    al. 2017), which follows from d: their sum of squares is that within the groups and that between them."""
+    al. 2017), which follows from d: their sum of squares is that within the groups and that between them.
+    *Published* that holds for groups of one size. An SC-EAT is an EAT with a text B that is at right angles
+    to everything."""
     monkeypatch.setattr(np, "float_", np.float64, raising=False)  # WEFE 0.4.1 knows NumPy 1
     wefe = pytest.importorskip("wefe.metrics").WEAT()
     run, vectors, texts = world
-    d = results(parse(FILE), run)[0].numbers.effect_size
-    theirs = wefe._calc_effect_size(
-        vectors["White"],
-        vectors["Asian"],
-        np.stack([texts["we"], texts["us"]]),
-        np.stack([texts["they"]]),
-    )
-    n_x, n_y = 12, 9
-    n = n_x + n_y
-    assert theirs == pytest.approx(d / math.sqrt((n - 2 + n_x * n_y / n * d**2) / n), rel=1e-6)
+    vectors["Latina/o"] = planted.images(run, "Latina/o", planted.noisy(4, 12, 5))
+    nine = FILE.replace('"Asian", "Black"', '"Asian"')
+    for file in (nine, nine.replace('"Asian"', '"Latina/o"')):
+        other = vectors["Latina/o" if file != nine else "Asian"]
+        n_x, n_y = len(vectors["White"]), len(other)
+        if variant == PUBLISHED and n_x != n_y:
+            continue
+        eat, single = results(parse(file), run, variant=variant)
+        for found, a, b in (
+            (eat, [with_zero(texts["we"]), with_zero(texts["us"])], [with_zero(texts["they"])]),
+            (single, [with_zero(texts["patriotic"])], [np.eye(planted.DIM + 1)[-1]]),
+        ):
+            theirs = wefe._calc_effect_size(
+                *([with_zero(image) for image in side] for side in (vectors["White"], other)), a, b
+            )
+            n, d = n_x + n_y, found.numbers.effect_size
+            within = (n - 2) * (n_x / (n_x - 1) if variant == PUBLISHED else 1)
+            assert theirs == pytest.approx(d / math.sqrt((within + n_x * n_y / n * d**2) / n), rel=1e-6)
+
+
+def with_zero(vector):
+    return np.append(vector, 0.0)
 
 
 def test_results_are_read_in_few_queries_and_then_cached(world, django_assert_num_queries):
@@ -107,14 +122,13 @@ def test_a_group_of_one_and_images_that_do_not_vary_are_named(world):
     run, _, _ = world
     planted.images(run, "Latina/o", E[3:4])
     planted.images(run, "still", np.tile(E[0] + E[1], (4, 1)))
-    planted.images(run, "as still", np.tile(E[0] - E[1], (4, 1)))
     head = FILE.partition("[[test]]")[0]
     one = '[[test]]\nname = "one"\nkind = "sc-eat"\ntarget = "we"\na = "Latina/o"\nb = "White"\n'
-    still = '[[test]]\nname = "still"\nkind = "sc-eat"\ntarget = "we"\na = "still"\nb = "as still"\n'
+    still = '[[test]]\nname = "still"\nkind = "sc-eat"\ntarget = "we"\na = "still"\nb = "White"\n'
     fine = '[[test]]\nname = "fine"\nkind = "sc-eat"\ntarget = "we"\na = "Asian"\nb = "White"\n'
     found = results(parse(head + one + still + fine), run)
     assert found[0].problem == "Latina/o: one image only; an effect size needs at least two."
-    assert "no standard deviation" in found[1].problem
+    assert found[1].problem == "still: the associations of all images are the same: no variance."
     assert [each.q is None for each in found] == [True, True, False]
     assert found[2].q == found[2].numbers.p_value
     assert (found[0].numbers, found[1].numbers) == (None, None)
@@ -177,10 +191,17 @@ def test_groups_without_embeddings_and_vectors_of_other_sizes_are_named(world):
         results(parse(FILE), run)
 
 
-def test_a_zero_vector_is_named(world):
+@pytest.mark.parametrize("wrong", [bytes(4 * planted.DIM), b"\xff" * 4 * planted.DIM], ids=["zero", "NaN"])
+def test_a_vector_that_is_zero_or_not_finite_is_named(world, monkeypatch, wrong):
+    monkeypatch.setattr(data, "_AT_A_TIME", 5)  # so that the image is in another part than the first
     run, _, _ = world
-    Embedding.objects.filter(image=Embedding.objects.first().image).update(vector=bytes(4 * planted.DIM))
-    with pytest.raises(queries.TestsRefused, match="is zero or not finite"):
+    third = Embedding.objects.filter(image__group__name="Asian", image__index=3)
+    third.update(vector=wrong)
+    with pytest.raises(queries.TestsRefused, match=r"Image 3 of 'Asian' \(Asian3.png\) .* is zero"):
+        results(parse(FILE), run)
+    third.delete()
+    TextEmbedding.objects.filter(text="they").update(vector=wrong)
+    with pytest.raises(queries.TestsRefused, match=r"The text 'they' has an embedding .* is zero"):
         results(parse(FILE), run)
 
 

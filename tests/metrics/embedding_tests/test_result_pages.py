@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from generation.jobs.services import work
 from generation.models import Embedding, Job, Run, TextEmbedding
-from metrics.embedding_tests.tested import with_vectors
+from metrics.embedding_tests.figures import figure_of
+from metrics.embedding_tests.tested import by_encoder, with_vectors
 from tests import factories
 from tests.metrics.embedding_tests import stored as given
 
@@ -166,9 +167,41 @@ def test_encoders_are_side_by_side(client, reader, run):
 def test_the_newest_run_of_an_encoder_counts(client, reader, run):
     newer = given.embedded(seed=9)
     given.texts(newer)
-    text = page(client, "embedding_test_encoders", given.stored(run))
+    stored = given.stored(run)
+    text = page(client, "embedding_test_encoders", stored)
     assert f"encoder={newer.pk}" in text
     assert f'encoder={run.pk}"' not in text
+    given.embedded(per_group=0)  # has embedded nothing yet
+    assert [one.run for one in by_encoder(stored, variant="corrected")] == [newer]
+    assert with_vectors(stored).run == newer
+
+
+def test_tests_with_one_beginning_have_rows_of_their_own(client, reader, run):
+    long = "Images of White and Asian people and the words of an "
+    twins = "a" * 30 + "{}" + "b" * 30
+    names = ["short", f"{long}in-group", f"{long}out-group", twins.format(1), twins.format(2), "c" * 60]
+    stored = given.stored(run, tests=[{**given.EAT, "name": name} for name in names], ranks=False)
+    figure = figure_of(stored, "effects", variant="corrected")
+    assert [row[0] for row in figure.rows] == names
+    assert all(f"{name}: " in figure.alt for name in names)
+    url = reverse("embedding_test_figure", args=[stored.pk, "effects", "svg"])
+    svg = client.get(url).content.decode()
+    labels = re.findall(r">([^<>]*)</text>", svg)
+    shown = [label for label in labels if label in ("short", "c" * 43 + "…") or "…" in label]
+    assert len(set(shown)) == len(shown) == len(names)
+    assert [label[-9:] for label in shown[1:3]] == [" in-group", "out-group"]
+    assert max(map(len, shown)) <= 44
+
+
+def test_small_p_values_are_not_shown_as_zero(client, reader):
+    run = given.embedded(per_group=40)
+    given.texts(run)
+    stored = given.stored(run, ranks=False, tests=[given.EAT])
+    [one] = with_vectors(stored).results("corrected")
+    assert one.numbers.p_value < 0.00005
+    text = page(client, "embedding_test_file", stored)
+    assert "0.0000" not in text
+    assert text.count('<td class="number">&lt; 0.001') == 4
 
 
 def test_the_ranking_shows_correlations_words_points_and_maps(client, reader, run):

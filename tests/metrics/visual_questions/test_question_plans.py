@@ -14,7 +14,8 @@ from generation.models import Answer, Run
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.recipes.askings import DescriptionRecipe
-from metrics.visual_questions.data import find_run, question_runs
+from metrics.core.named_runs import find_run
+from metrics.visual_questions.data import question_runs
 from metrics.visual_questions.services import plan_questions
 from tests import factories
 from tests.generation.image_sets import world
@@ -119,11 +120,11 @@ def test_the_command_says_what_is_wrong(image_set, tmp_path):
 
 def test_other_runs_of_descriptions_are_not_found(image_set):
     command(image_set.name, "--backend", "fake", "--name", "asked", "--yes")
-    run = find_run("asked")
+    run = find_run(question_runs(), "asked")
     assert run is not None
     Run.objects.filter(pk=run.pk).update(recipe={**run.recipe, "design": {}})
-    assert find_run("asked") is None
-    assert find_run(str(run.pk)) is None
+    assert find_run(question_runs(), "asked") is None
+    assert find_run(question_runs(), str(run.pk)) is None
 
 
 class TestFake:
