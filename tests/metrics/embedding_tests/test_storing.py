@@ -109,7 +109,7 @@ def test_a_published_file_is_stored_for_a_set_of_ones_own(client, maker):
         (
             {"text": given.toml(ranking=given.RANKING), "reference": "s,White,Martian\nOhio,0.5,0.5\n"},
             "reference",
-            "Martian",
+            "rename the column",
         ),
         (
             {"text": given.toml(ranking=given.RANKING), "reference": "s,White,Asian\nOhio,50,50\n"},
