@@ -34,11 +34,12 @@ from metrics.embedding_tests.serializers import (
     OneEmbeddingTestFileSerializer,
     VariantOfTestsQuery,
     encoder_data,
+    encoder_ranking_data,
     ranking_data,
     results_data,
 )
 from metrics.embedding_tests.stored import stored_files
-from metrics.embedding_tests.tested import by_encoder, with_vectors
+from metrics.embedding_tests.tested import by_encoder, rankings_by_encoder, with_vectors
 from metrics.models import EmbeddingTestFile
 
 operation = partial(extend_schema, tags=["embedding tests"])
@@ -133,7 +134,11 @@ class EmbeddingTestEncoders(Resource):
     def get(self, request: Request, number: int) -> Response:
         stored, variant = _file(request, number), self.query(VariantOfTestsQuery)["variant"]
         found = by_encoder(stored, variant=variant)
-        data = {"variant": variant, "results": [encoder_data(each) for each in found]}
+        data = {
+            "variant": variant,
+            "results": [encoder_data(each) for each in found],
+            "rankings": [encoder_ranking_data(each) for each in rankings_by_encoder(stored)],
+        }
         return Response(EncodersSideBySideSerializer(data).data)
 
 
@@ -153,7 +158,8 @@ class EmbeddingTestRanking(Resource):
             one = with_vectors(stored, encoder=encoder)
             _check_embedded(one.missing_of_ranking())
             found = one.ranking()
-        return Response(EmbeddingRankingSerializer(ranking_data(one, found)).data)
+        data = ranking_data(one, found, one.variable_correlations(found))
+        return Response(EmbeddingRankingSerializer(data).data)
 
 
 class EmbeddingTestTexts(Resource):

@@ -52,9 +52,9 @@ class SetGroups:
         groups = Image.objects.filter(image_set=image_set).order_by().values("group").distinct()
         self._groups = list(IdentityGroup.objects.filter(pk__in=groups).order_by("name", "axis"))
 
-    def find(self, name: str) -> int:
-        """The id of the group `name`, or `axis:name` where two axes have one of that name. Raises
-        TestsRefused."""
+    def find(self, name: str, *, column: bool = False) -> int:
+        """The id of the group `name`, or `axis:name` where two axes have one of that name. `column`: it heads
+        one of a reference table. Raises TestsRefused."""
         found = [group for group in self._groups if group.name == name]
         found = found or [group for group in self._groups if f"{group.axis}:{group.name}" == name]
         if len(found) == 1:
@@ -65,9 +65,12 @@ class SetGroups:
                 f"The set '{self._image_set.name}' has several groups '{name}'. Write {names}."
             )
         known = [group.name for group in self._groups]
+        cure = (
+            " Name the group as the set does, or rename the column in the reference table." if column else ""
+        )
         raise TestsRefused(
             f"The set '{self._image_set.name}' has no images of a group '{name}'.{did_you_mean(name, known)} "
-            f"Its groups are: {', '.join(known) or 'none, since it is empty'}."
+            f"Its groups are: {', '.join(known) or 'none, since it is empty'}.{cure}"
         )
 
 

@@ -16,7 +16,7 @@ from metrics.core.stats.differences import false_discovery
 from metrics.core.suggestions import did_you_mean
 from metrics.embedding_tests.data import Cosines, SetGroups, missing, read_cosines, version_of
 from metrics.embedding_tests.data import TestsRefused as TestsRefused
-from metrics.embedding_tests.reference import Reference
+from metrics.embedding_tests.reference import Reference, Variables
 from metrics.embedding_tests.stats.effects import (
     GREATER,
     LESS,
@@ -25,7 +25,7 @@ from metrics.embedding_tests.stats.effects import (
     Effect,
     effect,
 )
-from metrics.embedding_tests.stats.ranking import Comparison, compare, shares
+from metrics.embedding_tests.stats.ranking import Comparison, Correlation, compare, correlate, shares
 from metrics.embedding_tests.test_file import EAT, EffectTest, Ranking, TestFile
 
 _CACHE_SECONDS = 24 * 3600
@@ -68,6 +68,15 @@ class RankingResult:
     comparison: Comparison
     top: int
     drawn: int
+
+
+@dataclass(frozen=True)
+class VariableCorrelations:
+    """Of a variable with each group's shares, in the order of RankingResult.groups, over the variable's
+    regions."""
+
+    variable: str
+    groups: tuple[Correlation, ...]
 
 
 def image_set_of(file: TestFile) -> ImageSet:
@@ -168,7 +177,7 @@ def ranking(file: TestFile, run: Run, reference: Reference) -> RankingResult:
         raise TestsRefused("The file has no [ranking]. Add one.")
     prompts = _prompts(asked, reference)
     by_name = SetGroups(_image_set(run))
-    groups = [by_name.find(name) for name in reference.groups]
+    groups = [by_name.find(name, column=True) for name in reference.groups]
     if len(set(groups)) < len(groups):
         raise TestsRefused("Two columns of the reference name the same group. Remove one.")
     key = _key(
@@ -207,6 +216,16 @@ def ranking(file: TestFile, run: Run, reference: Reference) -> RankingResult:
     )
     cache.set(key, result, _CACHE_SECONDS)
     return result
+
+
+def correlate_variables(found: RankingResult, variables: Variables) -> list[VariableCorrelations]:
+    """In the order of the variables."""
+    share = {(row.region, row.group): row.share for row in found.rows}
+    columns = [np.array([share[region, group] for region in variables.regions]) for group in found.groups]
+    return [
+        VariableCorrelations(name, tuple(correlate(column, np.array(values)) for column in columns))
+        for name, values in zip(variables.names, zip(*variables.values, strict=True), strict=True)
+    ]
 
 
 def _image_set(run: Run) -> ImageSet:
@@ -270,4 +289,4 @@ def _drawing(asked: Ranking) -> tuple[int, int, int]:
 
 def _key(what: str, run: Run, *parts: object) -> str:
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()
-    return f"embedding-tests-1:{what}:{version_of(run)}:{digest}"
+    return f"embedding-tests-2:{what}:{version_of(run)}:{digest}"

@@ -1,9 +1,10 @@
-"""The reference table of an image ranking: a CSV with a region a row and a group a column. Pure."""
+"""Tables of an image ranking, CSV with a region a row: the reference, with a group a column, and other
+variables, with a variable a column. Pure."""
 
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metrics.core.suggestions import did_you_mean
@@ -25,7 +26,7 @@ US_STATES = (
 
 
 class ReferenceRefused(ValueError):
-    """What is wrong in a reference table. The message names the row and the column, and the cure."""
+    """What is wrong in a table. The message names the row and the column, and the cure."""
 
 
 @dataclass(frozen=True)
@@ -37,29 +38,74 @@ class Reference:
     shares: tuple[tuple[float, ...], ...]
 
 
+@dataclass(frozen=True)
+class Variables:
+    """`values`: one row a region, one finite number a variable."""
+
+    regions: tuple[str, ...]
+    names: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+
+
 def read_reference(text: str) -> Reference:
-    """The table. Its first row names the groups, after a first cell of any content. All regions are states of
-    the USA (US_STATES) or all are countries, by their English names. Raises ReferenceRefused.
+    """The table. Its first row names two groups or more, after a first cell of any content. All regions are
+    states of the USA (US_STATES) or all are countries, by their English names. Raises ReferenceRefused.
 
     Examples
     --------
     >>> read_reference("state,White,Black\\nOhio,0.8,0.2\\n")
     Reference(regions=('Ohio',), groups=('White', 'Black'), shares=((0.8, 0.2),))
     """
+    groups, found, lines = _read(text, "group", _share)
+    _check_regions(tuple(found), lines)
+    if len(groups) < 2:
+        raise ReferenceRefused(
+            f"The table has one group only, '{groups[0]}', so that each image found would be of it. Add a "
+            "column for each group that it is compared with."
+        )
+    return Reference(regions=tuple(found), groups=groups, shares=tuple(found.values()))
+
+
+def read_variables(text: str, reference: Reference) -> Variables:
+    """The table of other variables, for regions of `reference`; it may lack some. Raises ReferenceRefused.
+
+    Examples
+    --------
+    >>> states = read_reference("state,White,Black\\nOhio,0.8,0.2\\n")
+    >>> read_variables("state,bias\\nOhio,-1.5\\n", states)
+    Variables(regions=('Ohio',), names=('bias',), values=((-1.5,),))
+    """
+    names, found, lines = _read(text, "variable", _number)
+    if unknown := next((region for region in found if region not in reference.regions), ""):
+        raise ReferenceRefused(
+            f"Row {lines[unknown.casefold()]}: the reference has no region '{unknown}'."
+            f"{did_you_mean(unknown, list(reference.regions))} Correct the name, or remove the row."
+        )
+    return Variables(regions=tuple(found), names=names, values=tuple(found.values()))
+
+
+_Cell = Callable[[str, int, str], float]
+"""The number of a cell, of a row, in a column."""
+
+
+def _read(
+    text: str, what: str, number: _Cell
+) -> tuple[tuple[str, ...], dict[str, tuple[float, ...]], dict[str, int]]:
+    """The names of the columns; region -> numbers; region, casefolded -> row. `what`: a column's content."""
     if len(text) > LONGEST:
         raise ReferenceRefused(f"The table has {len(text)} characters; at most {LONGEST}. Use a shorter one.")
     rows = _rows(text)
     first = next(rows, None)
     if first is None:
-        raise ReferenceRefused("The table is empty. Write a row of groups, then a row for each region.")
-    groups = _groups(*first)
+        raise ReferenceRefused(f"The table is empty. Write a row of {what}s, then a row for each region.")
+    columns = _columns(*first, what)
     found: dict[str, tuple[float, ...]] = {}
     lines: dict[str, int] = {}
     for line, cells in rows:
-        if len(cells) != len(groups) + 1:
+        if len(cells) != len(columns) + 1:
             raise ReferenceRefused(
-                f"Row {line} has {len(cells)} cells and the first row {len(groups) + 1}. "
-                "Give each row one region and one share for each group."
+                f"Row {line} has {len(cells)} cells and the first row {len(columns) + 1}. "
+                f"Give each row one region and one number for each {what}."
             )
         region = _name(cells[0], f"Row {line}: the region")
         if region.casefold() in lines:
@@ -68,12 +114,11 @@ def read_reference(text: str) -> Reference:
             )
         lines[region.casefold()] = line
         found[region] = tuple(
-            _share(cell, line, group) for cell, group in zip(cells[1:], groups, strict=True)
+            number(cell, line, column) for cell, column in zip(cells[1:], columns, strict=True)
         )
     if not found:
-        raise ReferenceRefused("The table has no region. Write a row for each, below that of the groups.")
-    _check_regions(tuple(found), lines)
-    return Reference(regions=tuple(found), groups=groups, shares=tuple(found.values()))
+        raise ReferenceRefused(f"The table has no region. Write a row for each, below that of the {what}s.")
+    return columns, found, lines
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -89,17 +134,17 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
         ) from error
 
 
-def _groups(line: int, cells: Sequence[str]) -> tuple[str, ...]:
+def _columns(line: int, cells: Sequence[str], what: str) -> tuple[str, ...]:
     if len(cells) < 2:
         raise ReferenceRefused(
-            f"Row {line} names no group. Write a cell for the regions, then the groups, separated by commas."
+            f"Row {line} names no {what}. Write a cell for the regions, then the {what}s, with commas."
         )
-    groups = [
-        _name(cell, f"Row {line}, column {place}: the group") for place, cell in enumerate(cells[1:], 2)
+    names = [
+        _name(cell, f"Row {line}, column {place}: the {what}") for place, cell in enumerate(cells[1:], 2)
     ]
-    if twice := next((group for group in groups if groups.count(group) > 1), ""):
-        raise ReferenceRefused(f"Row {line}: the group '{twice}' has two columns. Remove one.")
-    return tuple(groups)
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise ReferenceRefused(f"Row {line}: the {what} '{twice}' has two columns. Remove one.")
+    return tuple(names)
 
 
 def _name(cell: str, what: str) -> str:
@@ -110,11 +155,7 @@ def _name(cell: str, what: str) -> str:
 
 def _share(cell: str, line: int, group: str) -> float:
     where = f"Row {line}, column '{group}'"
-    try:
-        # float() also reads 1_0 and digits of other scripts
-        share = float(cell) if cell.isascii() and "_" not in cell else math.nan
-    except ValueError:
-        share = math.nan
+    share = _plain(cell)
     if math.isnan(share):
         raise ReferenceRefused(
             f"{where}: '{cell[:40]}' is not a number. Write a share from 0 to 1, with a decimal point."
@@ -122,6 +163,25 @@ def _share(cell: str, line: int, group: str) -> float:
     if not 0 <= share <= 1:
         raise ReferenceRefused(f"{where}: {cell[:40]} is not from 0 to 1. Divide percentages by 100.")
     return share
+
+
+def _number(cell: str, line: int, variable: str) -> float:
+    number = _plain(cell)
+    if not math.isfinite(number):
+        raise ReferenceRefused(
+            f"Row {line}, column '{variable}': '{cell[:40]}' is not a finite number. Write one with a "
+            "decimal point, or remove the row."
+        )
+    return number
+
+
+def _plain(cell: str) -> float:
+    """NaN if it is no number."""
+    try:
+        # float() also reads 1_0 and digits of other scripts
+        return float(cell) if cell.isascii() and "_" not in cell else math.nan
+    except ValueError:
+        return math.nan
 
 
 def _check_regions(regions: Sequence[str], lines: dict[str, int]) -> None:

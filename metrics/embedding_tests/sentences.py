@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext, pgettext
 
 from metrics.embedding_tests.stats.effects import Effect
-from metrics.embedding_tests.stats.ranking import Correlation
+from metrics.embedding_tests.stats.ranking import EQUAL_REFERENCE, FEW_REGIONS, Correlation
 from metrics.embedding_tests.test_file import SC_EAT, EffectTest
 
 _SHOWN = 2
@@ -69,7 +69,14 @@ def correlation_in_words(group: str, found: Correlation) -> str:
         "group": f"“{group}”",
         "number": f"rho = {_number(found.rho)} [{_number(found.rho_low)}, {_number(found.rho_high)}]",
     }
-    if found.rho != found.rho:
+    if found.problem == FEW_REGIONS:
+        return gettext("%(group)s: a correlation needs at least four regions.") % words
+    if found.problem == EQUAL_REFERENCE:
+        text = gettext(
+            "%(group)s: its reference does not vary, so that its shares cannot be compared with it."
+        )
+        return text % words
+    if found.problem:
         return gettext("%(group)s: its shares do not vary, so that they cannot be compared.") % words
     if found.rho_low > 0:
         text = gettext(

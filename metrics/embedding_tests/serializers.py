@@ -1,6 +1,7 @@
 """Request bodies and responses of the API of embedding tests."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -8,11 +9,11 @@ from rest_framework import serializers
 from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from metrics.core.charts.figure import CONTENT_TYPES
-from metrics.embedding_tests.queries import RankingResult, TestResult
+from metrics.embedding_tests.queries import RankingResult, TestResult, VariableCorrelations
 from metrics.embedding_tests.stats.effects import CORRECTED, VARIANTS
 from metrics.embedding_tests.stats.ranking import Correlation
 from metrics.embedding_tests.test_file import KINDS, LONGEST_TEXT
-from metrics.embedding_tests.tested import EncoderResults, Tested
+from metrics.embedding_tests.tested import EncoderRanking, EncoderResults, Tested
 from metrics.models import EmbeddingTestFile
 
 FILE_FORMATS = tuple(CONTENT_TYPES)
@@ -67,6 +68,14 @@ class EmbeddingTestFileBody(Body):
         trim_whitespace=False,
         help_text="The table that the file ranks images against, as CSV.",
     )
+    variables = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=LARGEST,
+        trim_whitespace=False,
+        help_text="The table of other variables that its ranking names, as CSV.",
+    )
 
 
 class EmbeddingTestFileSerializer(serializers.Serializer[EmbeddingTestFile]):
@@ -85,6 +94,7 @@ class EmbeddingTestFileSerializer(serializers.Serializer[EmbeddingTestFile]):
 class OneEmbeddingTestFileSerializer(EmbeddingTestFileSerializer):
     text = serializers.CharField(help_text="The file, in TOML.")
     reference = serializers.CharField(allow_blank=True, help_text="The table that it ranks against, as CSV.")
+    variables = serializers.CharField(allow_blank=True, help_text="Its table of other variables, as CSV.")
 
 
 class EmbeddingTestSerializer(serializers.Serializer[Any]):
@@ -132,19 +142,39 @@ class EncoderTestsSerializer(serializers.Serializer[Any]):
     tests = EmbeddingTestSerializer(many=True)
 
 
-class EncodersSideBySideSerializer(serializers.Serializer[Any]):
-    variant = serializers.ChoiceField(VARIANTS)
-    results = EncoderTestsSerializer(many=True)
-
-
 class RankedGroupSerializer(serializers.Serializer[Any]):
-    """Pearson's rho of a group's shares with the reference. Null where a side does not vary."""
+    """Pearson's rho of a group's shares with the reference, or with another variable. Null with fewer than
+    four regions, or where the shares, or what they are compared with, do not vary."""
 
     group = serializers.CharField()
     rho = serializers.FloatField(allow_null=True)
     rho_low = serializers.FloatField(allow_null=True, help_text="95 % interval, Fisher's z.")
     rho_high = serializers.FloatField(allow_null=True)
     p_value = serializers.FloatField(allow_null=True, help_text="Two-sided.")
+    n_regions = serializers.IntegerField(help_text="Regions that both tables have.")
+
+
+class RankedVariableSerializer(serializers.Serializer[Any]):
+    variable = serializers.CharField()
+    groups = RankedGroupSerializer(many=True)
+
+
+class EncoderRankingSerializer(serializers.Serializer[Any]):
+    """The ranking by one encoder; no groups if texts are `missing`, or for the reason in `problem`."""
+
+    run = serializers.IntegerField()
+    encoder = serializers.CharField()
+    simulated = serializers.BooleanField()
+    missing_texts = serializers.IntegerField(help_text="Prompts that the run has not embedded.")
+    problem = serializers.CharField(allow_blank=True)
+    r2 = serializers.FloatField(allow_null=True)
+    groups = RankedGroupSerializer(many=True)
+
+
+class EncodersSideBySideSerializer(serializers.Serializer[Any]):
+    variant = serializers.ChoiceField(VARIANTS)
+    results = EncoderTestsSerializer(many=True)
+    rankings = EncoderRankingSerializer(many=True, help_text="Of a file that ranks images, else empty.")
 
 
 class RegionShareSerializer(serializers.Serializer[Any]):
@@ -162,6 +192,7 @@ class EmbeddingRankingSerializer(serializers.Serializer[Any]):
     drawn = serializers.IntegerField(help_text="Images of each group in a drawing.")
     r2 = serializers.FloatField(allow_null=True, help_text="Of the reference regressed on the shares.")
     groups = RankedGroupSerializer(many=True)
+    variables = RankedVariableSerializer(many=True, help_text="Of a file with a table of other variables.")
     results = RegionShareSerializer(many=True)
 
 
@@ -187,16 +218,32 @@ def encoder_data(found: EncoderResults) -> dict[str, Any]:
     }
 
 
-def ranking_data(one: Tested, found: RankingResult) -> dict[str, Any]:
+def encoder_ranking_data(each: EncoderRanking) -> dict[str, Any]:
+    """The data of EncoderRankingSerializer."""
+    return {
+        "run": each.run.pk,
+        "encoder": each.encoder,
+        "simulated": each.simulated,
+        "missing_texts": each.missing,
+        "problem": each.problem,
+        "r2": _known(each.found.comparison.r2) if each.found else None,
+        "groups": _groups_data(each.found.groups, each.found.comparison.groups) if each.found else [],
+    }
+
+
+def ranking_data(
+    one: Tested, found: RankingResult, variables: Sequence[VariableCorrelations]
+) -> dict[str, Any]:
     """The data of EmbeddingRankingSerializer."""
     return {
         **_vectors(one),
         "top": found.top,
         "drawn": found.drawn,
         "r2": _known(found.comparison.r2),
-        "groups": [
-            _group_data(group, each)
-            for group, each in zip(found.groups, found.comparison.groups, strict=True)
+        "groups": _groups_data(found.groups, found.comparison.groups),
+        "variables": [
+            {"variable": each.variable, "groups": _groups_data(found.groups, each.groups)}
+            for each in variables
         ],
         "results": found.rows,
     }
@@ -215,9 +262,12 @@ def _test_data(each: TestResult) -> dict[str, Any]:
     return found | {name: getattr(numbers, name, None) for name in ("n_x", "n_y", "exact", "splits")}
 
 
-def _group_data(group: str, found: Correlation) -> dict[str, Any]:
-    names = ("rho", "rho_low", "rho_high", "p_value")
-    return {"group": group, **{name: _known(getattr(found, name)) for name in names}}
+def _groups_data(groups: Sequence[str], found: Sequence[Correlation]) -> list[dict[str, Any]]:
+    names = ("rho", "rho_low", "rho_high", "p_value", "n_regions")
+    return [
+        {"group": group, **{name: _known(getattr(each, name)) for name in names}}
+        for group, each in zip(groups, found, strict=True)
+    ]
 
 
 def _known(value: float | None) -> float | None:

@@ -16,14 +16,14 @@ from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from metrics.embedding_tests.data import SetGroups
 from metrics.embedding_tests.queries import TestsRefused, image_set_of
-from metrics.embedding_tests.reference import Reference, ReferenceRefused, read_reference
+from metrics.embedding_tests.reference import Reference, ReferenceRefused, read_reference, read_variables
 from metrics.embedding_tests.test_file import Ranking, TestFile, TestFileRefused, parse
 from metrics.models import EmbeddingTestFile
 
 
 class FileRefused(Exception):
-    """Why a file of tests cannot be stored: in `field`, one of name, text and reference. The message has the
-    cure."""
+    """Why a file of tests cannot be stored: in `field`, one of name, text, reference and variables. The
+    message has the cure."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -34,9 +34,9 @@ class TextsRefused(Exception):
     """Why texts cannot be embedded. The message has the cure."""
 
 
-def check(*, text: str, reference: str) -> tuple[TestFile, ImageSet]:
-    """The file and its set. `text`: TOML; `reference`: the CSV that it ranks against, or empty. Raises
-    FileRefused."""
+def check(*, text: str, reference: str, variables: str = "") -> tuple[TestFile, ImageSet]:
+    """The file and its set. `text`: TOML; `reference`: the CSV that it ranks against, or empty; `variables`:
+    that of other variables, or empty. Raises FileRefused."""
     try:
         file = parse(text)
     except TestFileRefused as refused:
@@ -48,6 +48,14 @@ def check(*, text: str, reference: str) -> tuple[TestFile, ImageSet]:
     groups = SetGroups(image_set)
     for test in file.tests:
         check_groups("text", (*test.x, *test.y), groups)
+    if variables.strip() and not (file.ranking and file.ranking.variables):
+        raise FileRefused(
+            "variables",
+            _(
+                "The file names no variables in a [ranking], which the table is for. Add "
+                'variables = "variables.csv" there, or leave the table out.'
+            ),
+        )
     if file.ranking is None:
         if reference.strip():
             raise FileRefused(
@@ -64,6 +72,8 @@ def check(*, text: str, reference: str) -> tuple[TestFile, ImageSet]:
                 _("The prompt for “%(region)s” has more than %(most)d characters. Shorten it.")
                 % {"region": region[:60], "most": LONGEST_TEXT},
             )
+    if file.ranking.variables:
+        _check_variables(file.ranking, variables, table)
     return file, image_set
 
 
@@ -71,18 +81,18 @@ def check_groups(field: str, named: Sequence[str], groups: SetGroups) -> None:
     """Raises FileRefused, in `field`, for a name that the set has no images of."""
     for name in named:
         try:
-            groups.find(name)
+            groups.find(name, column=field == "reference")
         except TestsRefused as refused:
             raise FileRefused(field, str(refused)) from refused
 
 
-def create(*, name: str, text: str, reference: str, by: User) -> EmbeddingTestFile:
+def create(*, name: str, text: str, reference: str, variables: str = "", by: User) -> EmbeddingTestFile:
     """Raises FileRefused."""
-    _file, image_set = check(text=text, reference=reference)
+    _file, image_set = check(text=text, reference=reference, variables=variables)
     try:
         with transaction.atomic():
             made = EmbeddingTestFile.objects.create(
-                name=name, image_set=image_set, text=text, reference=reference, owner=by
+                name=name, image_set=image_set, text=text, reference=reference, variables=variables, owner=by
             )
             _record("embedding tests created", made, by)
     except IntegrityError as error:
@@ -90,13 +100,16 @@ def create(*, name: str, text: str, reference: str, by: User) -> EmbeddingTestFi
     return made
 
 
-def change(*, stored: EmbeddingTestFile, name: str, text: str, reference: str, by: User) -> EmbeddingTestFile:
+def change(
+    *, stored: EmbeddingTestFile, name: str, text: str, reference: str, variables: str = "", by: User
+) -> EmbeddingTestFile:
     """Raises FileRefused."""
-    _file, image_set = check(text=text, reference=reference)
+    _file, image_set = check(text=text, reference=reference, variables=variables)
     try:
         with transaction.atomic():
             locked = EmbeddingTestFile.objects.select_for_update().get(pk=stored.pk)
             locked.name, locked.image_set, locked.text, locked.reference = name, image_set, text, reference
+            locked.variables = variables
             locked.save()
             _record("embedding tests changed", locked, by)
     except IntegrityError as error:
@@ -147,6 +160,19 @@ def _table(ranking: Ranking, reference: str) -> Reference:
         return read_reference(reference)
     except ReferenceRefused as refused:
         raise FileRefused("reference", str(refused)) from refused
+
+
+def _check_variables(ranking: Ranking, variables: str, reference: Reference) -> None:
+    if not variables.strip():
+        raise FileRefused(
+            "variables",
+            _("The file correlates shares with “%(file)s”. Add that table as CSV.")
+            % {"file": ranking.variables},
+        )
+    try:
+        read_variables(variables, reference)
+    except ReferenceRefused as refused:
+        raise FileRefused("variables", str(refused)) from refused
 
 
 def _taken(name: str) -> FileRefused:

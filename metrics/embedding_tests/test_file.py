@@ -45,8 +45,9 @@ class EffectTest:
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
     """Ranking of images by a prompt for each region. `reference`: the name of the table's file; its first
-    column is the region, each other a group with its share. `prompts`: region -> its own prompt. `top` 0: as
-    many images as the smallest group has."""
+    column is the region, each other a group with its share. `variables`: the name of a second such file, each
+    other column a variable with any numbers; empty without one. `prompts`: region -> its own prompt. `top` 0:
+    as many images as the smallest group has."""
 
     prompt: str
     reference: str
@@ -54,6 +55,7 @@ class Ranking:
     drawings: int = DRAWINGS
     seed: int = 0
     top: int = 0
+    variables: str = ""
 
     def prompt_of(self, region: str) -> str:
         return self.prompts.get(region) or self.prompt.replace(REGION, region)
@@ -116,6 +118,8 @@ def as_toml_data(file: TestFile) -> dict[str, Any]:
             "drawings": ranking.drawings,
             "seed": ranking.seed,
         }
+        if ranking.variables:
+            data["ranking"]["variables"] = ranking.variables
         if ranking.top:
             data["ranking"]["top"] = ranking.top
         if ranking.prompts:
@@ -165,7 +169,7 @@ def _ranking(data: Any) -> Ranking:
     where = "ranking"
     if not isinstance(data, dict):
         raise TestFileRefused("ranking: write it below a line [ranking].")
-    optional = ("prompts", "drawings", "seed", "top")
+    optional = ("variables", "prompts", "drawings", "seed", "top")
     _check_fields(where, data, required=("prompt", "reference"), optional=optional)
     prompts = data.get("prompts", {})
     if not isinstance(prompts, dict):
@@ -180,6 +184,7 @@ def _ranking(data: Any) -> Ranking:
         drawings=_number(where, data, "drawings", DRAWINGS, least=1, most=MOST_DRAWINGS),
         seed=_number(where, data, "seed", 0, least=0, most=2**63 - 1),
         top=_number(where, data, "top", 0, least=0, most=10**6),
+        variables=_text(where, data, "variables") if "variables" in data else "",
     )
 
 

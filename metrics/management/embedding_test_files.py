@@ -11,7 +11,13 @@ from generation.models import Run
 from metrics.core.suggestions import did_you_mean
 from metrics.embedding_tests.published_files import published_files
 from metrics.embedding_tests.queries import TestsRefused, run_of
-from metrics.embedding_tests.reference import Reference, ReferenceRefused, read_reference
+from metrics.embedding_tests.reference import (
+    Reference,
+    ReferenceRefused,
+    Variables,
+    read_reference,
+    read_variables,
+)
 from metrics.embedding_tests.test_file import TestFile, TestFileRefused, parse
 
 SIMULATED = "SIMULATED: a program, and no model, made these embeddings or the images."
@@ -19,10 +25,11 @@ SIMULATED = "SIMULATED: a program, and no model, made these embeddings or the im
 
 @dataclass(frozen=True)
 class Loaded:
-    """A file of tests, and where its reference table is, if it ranks."""
+    """A file of tests, and where its reference table and that of other variables are, if it ranks."""
 
     file: TestFile
     table: Path | None
+    variables_table: Path | None = None
 
     def reference(self) -> Reference | None:
         """The table of the file's ranking, if it has one. Raises CommandError."""
@@ -32,6 +39,19 @@ class Loaded:
             return read_reference(_read(self.table))
         except ReferenceRefused as error:
             raise CommandError(f"{self.table}: {error}") from error
+
+    def variables(self, reference: Reference, instead: Path | None = None) -> Variables:
+        """The table of the file's other variables, or that at `instead`. Raises CommandError."""
+        table = instead or self.variables_table
+        if table is None:
+            raise CommandError(
+                'The [ranking] of the file names no variables. Add variables = "FILE.csv" there, or give the '
+                "table with --variables-file FILE.csv."
+            )
+        try:
+            return read_variables(_read(table), reference)
+        except ReferenceRefused as error:
+            raise CommandError(f"{table}: {error}") from error
 
     def run(self, encoder: str) -> Run:
         """Raises CommandError."""
@@ -87,7 +107,10 @@ def load(name: str, *, image_set: str, reference: Path | None) -> Loaded:
             )
         reference = path.parent / file.ranking.reference
     file = dataclasses.replace(file, image_set=image_set or file.image_set)
-    return Loaded(file, reference if file.ranking is not None else None)
+    if file.ranking is None:
+        return Loaded(file, None)
+    variables = path.parent / file.ranking.variables if file.ranking.variables else None
+    return Loaded(file, reference, variables)
 
 
 def _read(path: Path) -> str:

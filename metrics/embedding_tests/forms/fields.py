@@ -22,7 +22,7 @@ from metrics.embedding_tests.test_file import (
 )
 from metrics.models import EmbeddingTestFile
 
-_REFERENCE = "reference.csv"
+_REFERENCE, _VARIABLES = "reference.csv", "variables.csv"
 
 
 class TestsForm(NamedForm):
@@ -53,6 +53,15 @@ class TestsForm(NamedForm):
         strip=False,
     )
     reference_file = forms.FileField(required=False, label=_("or upload it"))
+    variables = forms.CharField(
+        required=False,
+        max_length=LARGEST,
+        label=_("Table of other variables, as CSV"),
+        help_text=_("The first column is the region, each other column a variable with its numbers."),
+        widget=text_area(3),
+        strip=False,
+    )
+    variables_file = forms.FileField(required=False, label=_("or upload it"))
     drawings = forms.IntegerField(
         min_value=1, max_value=MOST_DRAWINGS, initial=DRAWINGS, label=_("Drawings of equal groups")
     )
@@ -64,8 +73,11 @@ class TestsForm(NamedForm):
         label=_("Images taken"),
         help_text=_("0: as many as the smallest group has."),
     )
-    uploads = {"reference_file": "reference"}
-    ranking_names = ("ranking_prompt", "ranking_prompts", "reference", "reference_file")
+    uploads = {"reference_file": "reference", "variables_file": "variables"}
+    ranking_names = (
+        *("ranking_prompt", "ranking_prompts", "reference", "reference_file"),
+        *("variables", "variables_file"),
+    )
     ranking_numbers = ("drawings", "seed", "top")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -125,19 +137,21 @@ class TestsForm(NamedForm):
         if data["ranking_prompt"]:
             ranking = Ranking(
                 prompt=data["ranking_prompt"],
-                reference=self._reference_name(),
+                reference=self._table_name("reference", _REFERENCE),
                 prompts=data["ranking_prompts"],
                 drawings=data["drawings"],
                 seed=data["seed"],
                 top=data["top"],
+                variables=self._table_name("variables", _VARIABLES) if data["variables"].strip() else "",
             )
         return TestFile(image_set=image_set, encoder=encoder, tests=tests, ranking=ranking)
 
-    def _reference_name(self) -> str:
-        if file := self.cleaned_data.get("reference_file"):
+    def _table_name(self, field: str, name: str) -> str:
+        """As it was uploaded, else as it was called before, else `name`."""
+        if file := self.cleaned_data.get(f"{field}_file"):
             return str(file.name)
         before = parse(self.stored.text).ranking if self.stored is not None else None
-        return before.reference if before is not None else _REFERENCE
+        return str(getattr(before, field, "")) or name
 
     def refuse(self, refused: FileRefused) -> None:
         self.add_error(None if refused.field == "text" else refused.field, str(refused))
@@ -151,8 +165,9 @@ class TestsForm(NamedForm):
     def as_initial(self) -> dict[str, Any]:
         """What was sent, for a page that shows it again without its errors; an uploaded table as its text."""
         found: dict[str, Any] = {name: self.data.get(name, "") for name in self.fields if name in self.data}
-        if file := self.files.get("reference_file"):
-            found["reference"] = file_text(file)
+        for upload, field in self.uploads.items():
+            if file := self.files.get(upload):
+                found[field] = file_text(file)
         return found
 
     @classmethod
@@ -162,6 +177,7 @@ class TestsForm(NamedForm):
             "name": stored.name,
             "vectors": vectors_choice(file.image_set, file.encoder),
             "reference": stored.reference,
+            "variables": stored.variables,
         }
         if (ranking := file.ranking) is not None:
             found |= {

@@ -49,7 +49,16 @@ class TestFileForm(NamedForm):
         strip=False,
     )
     reference_file = forms.FileField(required=False, label=_("or upload it"))
-    uploads = {"file": "text", "reference_file": "reference"}
+    variables = forms.CharField(
+        required=False,
+        max_length=LARGEST,
+        label=_("Table of other variables, as CSV"),
+        help_text=_("The first column is the region, each other column a variable with its numbers."),
+        widget=text_area(4),
+        strip=False,
+    )
+    variables_file = forms.FileField(required=False, label=_("or upload it"))
+    uploads = {"file": "text", "reference_file": "reference", "variables_file": "variables"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -71,7 +80,7 @@ class TestFileForm(NamedForm):
             self._replace(data["image_set"], data["encoder"])
         if not self.errors:
             try:
-                check(text=data["text"], reference=data["reference"])
+                check(text=data["text"], reference=data["reference"], variables=data["variables"])
             except FileRefused as refused:
                 self.add_error(refused.field, str(refused))
         return data

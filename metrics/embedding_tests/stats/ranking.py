@@ -10,17 +10,22 @@ from metrics.core.stats import bootstrap
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+FEW_REGIONS, EQUAL_SHARES, EQUAL_REFERENCE = "few regions", "equal shares", "equal reference"
+LEAST_REGIONS = 4
+"""For an interval."""
 
 
 @dataclass(frozen=True)
 class Correlation:
     """Pearson's rho of a group's shares with the reference over the regions, with its 95 % interval (Fisher's
-    z) and two-sided p. NaN where a side does not vary, or with fewer than four regions."""
+    z) and two-sided p. NaN for the reason in `problem`, one of FEW_REGIONS, EQUAL_SHARES, EQUAL_REFERENCE."""
 
     rho: float
     rho_low: float
     rho_high: float
     p_value: float
+    n_regions: int
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,29 @@ def compare(found: Floats, reference: Floats) -> Comparison:
     if found.shape != reference.shape:
         raise ValueError(f"Shares of shape {found.shape} and a reference of shape {reference.shape}.")
     return Comparison(
-        groups=tuple(_correlation(*each) for each in zip(found.T, reference.T, strict=True)),
+        groups=tuple(correlate(*each) for each in zip(found.T, reference.T, strict=True)),
         r2=_r_squared(found, reference),
     )
+
+
+def correlate(found: Floats, reference: Floats) -> Correlation:
+    """Shares of a group, and its reference or another variable, both of shape (regions,)."""
+    if problem := _problem(found, reference):
+        nan = float("nan")
+        return Correlation(nan, nan, nan, nan, n_regions=len(found), problem=problem)
+    result = pearsonr(found, reference)
+    low, high = result.confidence_interval(0.95)
+    return Correlation(
+        float(result.statistic), float(low), float(high), float(result.pvalue), n_regions=len(found)
+    )
+
+
+def _problem(found: Floats, reference: Floats) -> str:
+    if len(found) < LEAST_REGIONS:
+        return FEW_REGIONS
+    if not _varies(found):
+        return EQUAL_SHARES
+    return "" if _varies(reference) else EQUAL_REFERENCE
 
 
 def _draw(
@@ -103,14 +128,6 @@ def _count(drawn: npt.NDArray[np.bool_], members: Ints, top: int, groups: int) -
     similar image first."""
     taken = drawn & (np.cumsum(drawn, axis=0, dtype=np.int32) <= top)
     return np.bincount(members, weights=taken.sum(axis=1), minlength=groups).astype(np.int64)
-
-
-def _correlation(found: Floats, reference: Floats) -> Correlation:
-    if len(found) < 4 or not _varies(found) or not _varies(reference):
-        return Correlation(*[float("nan")] * 4)
-    result = pearsonr(found, reference)
-    low, high = result.confidence_interval(0.95)
-    return Correlation(float(result.statistic), float(low), float(high), float(result.pvalue))
 
 
 def _r_squared(found: Floats, reference: Floats) -> float:

@@ -32,7 +32,13 @@ from metrics.embedding_tests.sentences import (
 )
 from metrics.embedding_tests.stats.effects import CORRECTED, VARIANTS
 from metrics.embedding_tests.stored import stored_files
-from metrics.embedding_tests.tested import EncoderResults, Tested, by_encoder, with_vectors
+from metrics.embedding_tests.tested import (
+    EncoderResults,
+    Tested,
+    by_encoder,
+    rankings_by_encoder,
+    with_vectors,
+)
 from metrics.embedding_tests.views.access import stored_file
 from metrics.models import EmbeddingTestFile
 
@@ -77,17 +83,22 @@ def embedding_test_file(request: LoggedIn, pk: int) -> HttpResponse:
 @catalogue_readers_only
 @require_safe
 def embedding_test_encoders(request: LoggedIn, pk: int) -> HttpResponse:
-    """The same tests with the newest vectors of each encoder of the set."""
+    """The same tests and ranking with the newest vectors of each encoder of the set."""
     stored, variant = stored_file(request, pk), _variant(request)
     found = by_encoder(stored, variant=variant)
     with_results = [each for each in found if each.results]
     figure = figures.encoders_figure(stored.name, with_results, variant=variant)
+    rankings = rankings_by_encoder(stored)
+    ranked = next((one.found.groups for one in rankings if one.found), ())
     context = {
         **_about(request, stored, "encoders"),
         **_variants(request, variant),
         "encoders": found,
         "with_results": with_results,
         "by_test": _by_test(with_results),
+        "rankings": rankings,
+        "ranked_groups": ranked,
+        "ranked_columns": len(ranked) + 1,
         **_drawn(figure, pk, figures.ENCODERS, variant=variant),
     }
     return render(request, "metrics/embedding_tests/embedding_test_encoders.html", context)
@@ -118,6 +129,7 @@ def embedding_test_ranking(request: LoggedIn, pk: int) -> HttpResponse:
         "found": found,
         "ranking": one.file.ranking,
         "groups": _groups(found),
+        "variables": one.variable_correlations(found),
         "points": _drawn(figures.points_figure(one, found), pk, figures.POINTS, encoder=encoder),
         "maps": [each for each in maps if "figure" in each],
     }

@@ -92,7 +92,7 @@ def _file_page(
 ) -> tuple[EmbeddingTestFile | None, dict[str, Any]]:
     if request.method != "POST":
         initial = (
-            {"name": stored.name, "text": stored.text, "reference": stored.reference}
+            {name: getattr(stored, name) for name in ("name", "text", "reference", "variables")}
             if stored
             else {"published": request.GET.get("published", "")}
         )
@@ -100,7 +100,7 @@ def _file_page(
     form = TestFileForm(request.POST, request.FILES, stored=stored)
     if form.is_valid():
         data = form.cleaned_data
-        return _save(request, stored, form, data["text"], data["reference"]), {"form": form}
+        return _save(request, stored, form, data["text"]), {"form": form}
     return None, {"form": form}
 
 
@@ -131,7 +131,7 @@ def _save_fields(
     request: LoggedIn, stored: EmbeddingTestFile | None, form: TestsForm, rows: TestRows
 ) -> EmbeddingTestFile | None:
     file = form.as_file(tuple(row.as_test() for row in rows.filled()))
-    return _save(request, stored, form, tomli_w.dumps(as_toml_data(file)), form.cleaned_data["reference"])
+    return _save(request, stored, form, tomli_w.dumps(as_toml_data(file)))
 
 
 def _with_more_rows(
@@ -153,10 +153,10 @@ def _save(
     stored: EmbeddingTestFile | None,
     form: TestFileForm | TestsForm,
     text: str,
-    reference: str,
 ) -> EmbeddingTestFile | None:
     """None if it is refused, with the reason at its field."""
-    given = {"name": form.cleaned_data["name"], "text": text, "reference": reference, "by": request.user}
+    named = {name: form.cleaned_data[name] for name in ("name", "reference", "variables")}
+    given = {**named, "text": text, "by": request.user}
     try:
         if stored is None:
             return services.create(**given)

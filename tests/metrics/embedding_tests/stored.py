@@ -24,6 +24,7 @@ SC_EAT = {
     "a": ["White"],
     "b": ["Asian"],
 }
+VARIABLES = "state,bias\nUtah,0.31\nOhio,-0.4\nTexas,1.2\nHawaii,7\n"
 RANKING = {"prompt": "someone in {region}", "reference": "states.csv", "drawings": 20, "seed": 3}
 
 
@@ -82,11 +83,15 @@ def toml(*, tests=(EAT, SC_EAT), ranking=None, name: str = "faces", encoder: str
     )
 
 
-def stored(run: Run, name: str = "we-they", *, ranks: bool = True, **changes) -> EmbeddingTestFile:
+def stored(
+    run: Run, name: str = "we-they", *, ranks: bool = True, variables: str = "", **changes
+) -> EmbeddingTestFile:
     assert run.image_set is not None
+    ranking = {**RANKING, "variables": "iat.csv"} if variables else RANKING
     return EmbeddingTestFile.objects.create(
         name=name,
         image_set=run.image_set,
-        text=toml(name=run.image_set.name, ranking=RANKING if ranks else None, **changes),
+        text=toml(name=run.image_set.name, ranking=ranking if ranks else None, **changes),
         reference=REFERENCE if ranks else "",
+        variables=variables,
     )

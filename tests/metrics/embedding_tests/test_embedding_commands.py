@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from metrics.embedding_tests import queries
 from metrics.embedding_tests.published_files import FOLDER, published_files
-from metrics.embedding_tests.reference import US_STATES, read_reference
+from metrics.embedding_tests.reference import US_STATES, read_reference, read_variables
 from metrics.embedding_tests.stats.effects import CORRECTED, PUBLISHED
 from metrics.embedding_tests.test_file import EAT, SC_EAT, parse
 from tests.metrics.embedding_tests import planted
@@ -35,6 +35,7 @@ reference = "shares.csv"
 drawings = 20
 """
 SHARES = "state,White,Asian\nOhio,0.8,0.2\nUtah,0.7,0.3\nIowa,0.5,0.5\nMaine,0.6,0.1\n"
+IAT = "state,bias\nMaine,0.31\nOhio,-0.4\nIowa,1.2\nUtah,0\n"
 
 
 def run(*arguments):
@@ -130,10 +131,66 @@ def test_a_ranking_and_its_summary_are_printed(faces, path):
     assert "Ohio" in run("image_ranking", path)[0]
 
 
+def test_correlations_with_other_variables_are_printed(faces, path, tmp_path):
+    (tmp_path / "tests.toml").write_text(f'{FILE}{RANKING}variables = "iat.csv"\n', encoding="utf-8")
+    (tmp_path / "iat.csv").write_text(IAT, encoding="utf-8")
+    reference = read_reference(SHARES)
+    found = queries.ranking(parse(FILE + RANKING), faces, reference)
+    [bias] = queries.correlate_variables(found, read_variables(IAT, reference))
+    printed = rows("image_ranking", path, "--variables")
+    assert ",".join(printed[0]) == "variable,group,rho,rho_low,rho_high,p_value,n_regions"
+    assert [(row["variable"], row["group"], row["n_regions"]) for row in printed] == [
+        ("bias", "White", "4"),
+        ("bias", "Asian", "4"),
+    ]
+    assert [float(row["rho"]) for row in printed] == [each.rho for each in bias.groups]
+    (tmp_path / "other.csv").write_text("state,wealth\nOhio,1\nUtah,2\n", encoding="utf-8")
+    instead = rows("image_ranking", path, "--variables-file", str(tmp_path / "other.csv"))
+    assert [(row["variable"], row["rho"], row["n_regions"]) for row in instead] == [("wealth", "", "2")] * 2
+
+
+@pytest.mark.release
+def test_the_census_is_ranked_against_from_end_to_end(db, released):
+    """Planted: the text of a state lies along its shares, so that White ones find images of White people."""
+    table = released / "american_white" / "race_stats_df_proportional.csv"
+    with table.open(encoding="utf-8", newline="") as lines:
+        _, *groups = next(reader := csv.reader(lines))
+        census = {state: [float(share) for share in shares] for state, *shares in reader}
+    made, rng = planted.run(), np.random.default_rng(4)
+    images = [planted.images(made, group, planted.noisy(axis, 30, axis)) for axis, group in enumerate(groups)]
+    prompts = {
+        state: "a photo of someone who lives in "
+        + ("Washington, D.C." if state == "District of Columbia" else f"the state of {state}")
+        for state in census
+    }
+    mixed = {state: np.pad(shares, (0, 4)) + rng.normal(size=8) / 5 for state, shares in census.items()}
+    vectors = planted.texts(made, {prompts[state]: vector for state, vector in mixed.items()})
+    owners = np.repeat(np.arange(4), 30)
+    expected = np.array(
+        [
+            np.bincount(owners[np.argsort(-np.vstack(images) @ vectors[prompts[state]])[:30]], minlength=4)
+            / 30
+            for state in census
+        ]
+    )
+    given = ("us-states", "--set", planted.SET, "--reference", str(table))
+    shares = [float(row["share"]) for row in rows("image_ranking", *given)]
+    assert shares == pytest.approx(expected.ravel())
+    summary = rows("image_ranking", *given, "--summary")
+    assert [row["group"] for row in summary] == ["White", "Black", "Asian", "Hispanic"]
+    for column, row in enumerate(summary):
+        rho = np.corrcoef(expected[:, column], [shares[column] for shares in census.values()])[0, 1]
+        assert float(row["rho"]) == pytest.approx(rho)
+        assert rho > 0.2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["embedding_tests"], "--published"),
+        (["image_ranking", "PATH", "--variables"], "names no variables.*--variables-file"),
+        (["image_ranking", "PATH", "--variables", "--summary"], "Choose one"),
+        (["image_ranking", "PATH", "--variables-file", "PATH"], "tests.toml: Row 2 "),
         (["embedding_tests", "we-the"], "no file 'we-the'. Did you mean 'we-they'"),
         (["embedding_tests", "PATH", "--permutations", "0"], "from 1 to 10000000"),
         (["embedding_tests", "PATH", "--resamples", "5"], "resamples"),
@@ -145,7 +202,10 @@ def test_a_ranking_and_its_summary_are_printed(faces, path):
         ),
         (["image_ranking", "we-they"], "no \\[ranking\\]. Its tests: manage.py"),
         (["embedding_tests", "we-they", "--set", "faces"], "have no embedding"),
-        (["image_ranking", "us-states", "--set", "faces", "--reference", "TABLE"], "have no embedding"),
+        (
+            ["image_ranking", "us-states", "--set", "faces", "--reference", "TABLE"],
+            "the reference has no region 'District of Columbia'",
+        ),
         (
             ["embedding_tests", "none", "--published"],
             "'none'. There are: american-traits, us-states, we-they",

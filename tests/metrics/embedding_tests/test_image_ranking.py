@@ -8,7 +8,14 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
-from metrics.embedding_tests.reference import US_STATES, ReferenceRefused, read_reference
+from metrics.embedding_tests.reference import (
+    US_STATES,
+    Reference,
+    ReferenceRefused,
+    read_reference,
+    read_variables,
+)
+from metrics.embedding_tests.sentences import correlation_in_words
 from metrics.embedding_tests.stats.ranking import compare, shares
 
 
@@ -130,7 +137,7 @@ def test_a_table_is_read_with_a_mark_quotes_and_blank_lines():
     assert reference.regions == ("Ohio", "Georgia")
     assert reference.groups == ("White", "Black, or African American")
     assert reference.shares == ((0.8, 0.1), (1.0, 0.0))
-    assert read_reference("country,a\nGeorgia,1\nGermany,0").regions == ("Georgia", "Germany")
+    assert read_reference("country,a,b\nGeorgia,1,0\nGermany,0,1").regions == ("Georgia", "Germany")
 
 
 @pytest.mark.parametrize(
@@ -146,6 +153,7 @@ def test_a_table_is_read_with_a_mark_quotes_and_blank_lines():
         (",a\n\nOhio,0,5", "Row 3 has 3 cells and the first row 2"),
         (",a\n,1", "Row 2: the region must have a name"),
         (",a,b\nOhio,1,x", "Row 2, column 'b': 'x' is not a number"),
+        (",a\nOhio,1\nUtah,1", "has one group only, 'a'.* Add a column for each group"),
         (",a\nOhio,", "Row 2, column 'a': '' is not a number"),
         (",a\nOhio,nan", "'nan' is not a number"),
         (",a\nOhio,0_1", "'0_1' is not a number"),
@@ -165,6 +173,48 @@ def test_a_table_is_read_with_a_mark_quotes_and_blank_lines():
 def test_a_wrong_table_is_refused_with_row_column_and_cure(text, message):
     with pytest.raises(ReferenceRefused, match=message):
         read_reference(text)
+
+
+REGIONS = Reference(regions=("Ohio", "Utah", "Iowa"), groups=("a", "b"), shares=((0.5, 0.5),) * 3)
+
+
+def test_other_variables_are_any_numbers_for_some_of_the_regions():
+    found = read_variables('\ufeffwhere,bias,"votes, all"\nIowa, -1.5,2e9\n\nOhio,0.25,80\n', REGIONS)
+    assert (found.regions, found.names) == (("Iowa", "Ohio"), ("bias", "votes, all"))
+    assert found.values == ((-1.5, 2e9), (0.25, 80.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Write a row of variables"),
+        ("state\n", "Row 1 names no variable"),
+        (",a\nOhio,1\nOhoi,1", "Row 3: the reference has no region 'Ohoi'. Did you mean 'Ohio'"),
+        (",a\nOhio,inf", "Row 2, column 'a': 'inf' is not a finite number"),
+        (",a\nOhio,", "'' is not a finite number. Write one"),
+        (",a\nOhio,1,2", "one number for each variable"),
+    ],
+)
+def test_a_wrong_table_of_variables_is_refused(text, message):
+    with pytest.raises(ReferenceRefused, match=message):
+        read_variables(text, REGIONS)
+
+
+@pytest.mark.parametrize(
+    ("regions", "still", "said"),
+    [
+        (3, "", "at least four regions"),
+        (6, "found", "its shares do not"),
+        (6, "reference", "its reference does"),
+    ],
+)
+def test_a_correlation_that_is_not_defined_says_why(regions, still, said):
+    sides = {"found": composition(2, regions), "reference": composition(3, regions)}
+    if still:
+        sides[still][:, 1] = 0.25
+    correlation = compare(**sides).groups[1]
+    assert math.isnan(correlation.rho)
+    assert said in correlation_in_words("b", correlation)
 
 
 @pytest.mark.release

@@ -4,9 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from metrics.embedding_tests import queries
-from metrics.embedding_tests.reference import Reference
+from metrics.embedding_tests.reference import Reference, Variables
 from metrics.embedding_tests.test_file import parse
 from tests.metrics.embedding_tests import planted
 from tests.metrics.embedding_tests.planted import FILE, RANKING
@@ -56,6 +57,24 @@ def test_a_ranking_is_that_of_plain_loops(ranked, django_assert_num_queries):
     assert found.comparison.groups[0].rho == pytest.approx(rho)
 
 
+def test_other_variables_correlate_over_the_regions_that_have_them(ranked):
+    file, run, reference, _, _ = ranked
+    found = queries.ranking(file, run, reference)
+    rng = np.random.default_rng(8)
+    regions = ("Texas", "Ohio", "Maine", "Utah", "Iowa")
+    values = tuple((float(number), 7.0) for number in rng.normal(size=5))
+    bias, still = queries.correlate_variables(found, Variables(regions, ("bias", "still"), values))
+    assert (bias.variable, still.variable) == ("bias", "still")
+    share = {(row.region, row.group): row.share for row in found.rows}
+    for group, each in zip(found.groups, bias.groups, strict=True):
+        expected = stats.pearsonr([share[region, group] for region in regions], [a for a, _ in values])
+        assert each.rho == pytest.approx(expected.statistic)
+        assert each.p_value == pytest.approx(expected.pvalue)
+        assert each.rho_low == pytest.approx(np.tanh(np.arctanh(each.rho) - stats.norm.ppf(0.975) / 2**0.5))
+        assert each.n_regions == 5
+    assert all(each.rho != each.rho for each in still.groups)
+
+
 def test_rankings_that_are_impossible_are_refused(ranked):
     file, run, reference, _, _ = ranked
     with pytest.raises(queries.TestsRefused, match="has no \\[ranking\\]"):
@@ -76,7 +95,7 @@ def test_rankings_that_are_impossible_are_refused(ranked):
     with pytest.raises(queries.TestsRefused, match="name the same group"):
         queries.ranking(file, run, twice)
     unknown = dataclasses.replace(reference, groups=("White", "Hispanic"))
-    with pytest.raises(queries.TestsRefused, match="no images of a group 'Hispanic'"):
+    with pytest.raises(queries.TestsRefused, match=r"no images of a group 'Hispanic'.*or rename the column"):
         queries.ranking(file, run, unknown)
 
 

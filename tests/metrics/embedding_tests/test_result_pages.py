@@ -221,6 +221,34 @@ def test_the_ranking_shows_correlations_words_points_and_maps(client, reader, ru
     assert len(rows.splitlines()) == 1 + 2 * len(given.REGIONS)
 
 
+def test_the_ranking_shows_correlations_with_other_variables(client, reader, run):
+    assert "Other variables" not in page(client, "embedding_test_ranking", given.stored(run))
+    stored = given.stored(run, "more", variables=given.VARIABLES)
+    text = page(client, "embedding_test_ranking", stored)
+    one = with_vectors(stored, encoder="")
+    [bias] = one.variable_correlations(one.ranking())
+    [row] = re.findall(r'<tr><th scope="row">bias</th>.*', text)
+    assert '<td class="number">4</td>' in row
+    for each in bias.groups:
+        assert f"{each.rho:.2f} ".replace("-", "−") in row
+        assert f"p = {each.p_value:.4f}" in row
+
+
+def test_encoders_rank_side_by_side(client, reader, run):
+    other = given.embedded(model="other-clip", seed=5)
+    given.texts(other, seed=6)
+    given.embedded(model="third-clip")
+    stored = given.stored(run, tests=())
+    text = page(client, "embedding_test_encoders", stored).partition('id="rankings"')[2]
+    for encoder in ("their-clip", "other-clip"):
+        found = with_vectors(stored, encoder=encoder).ranking().comparison
+        row = text.partition(f">{encoder}<")[2].partition("</tr>")[0]
+        assert f"{found.groups[1].rho:.2f} ".replace("-", "−") in row
+        assert f'<td class="number">{found.r2:.2f}</td>'.replace("-", "−") in row
+    assert '<td colspan="3">5 texts are not embedded yet.' in text.partition(">third-clip<")[2]
+    assert 'id="rankings"' not in page(client, "embedding_test_encoders", given.stored(run, "b", ranks=False))
+
+
 def test_a_file_without_a_ranking_says_so(client, reader, run):
     assert "has no ranking" in page(client, "embedding_test_ranking", given.stored(run, ranks=False))
 

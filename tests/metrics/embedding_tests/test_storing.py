@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
+import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -108,7 +109,7 @@ def test_a_published_file_is_stored_for_a_set_of_ones_own(client, maker):
         (
             {"text": given.toml(ranking=given.RANKING), "reference": "s,White,Martian\nOhio,0.5,0.5\n"},
             "reference",
-            "Martian",
+            "rename the column",
         ),
         (
             {"text": given.toml(ranking=given.RANKING), "reference": "s,White,Asian\nOhio,50,50\n"},
@@ -122,6 +123,26 @@ def test_a_published_file_is_stored_for_a_set_of_ones_own(client, maker):
             },
             "text",
             "Shorten it",
+        ),
+        (
+            {"text": given.toml(ranking=given.RANKING), "reference": given.REFERENCE, "variables": "a,b"},
+            "variables",
+            "names no variables",
+        ),
+        *(
+            (
+                {
+                    "text": given.toml(ranking={**given.RANKING, "variables": "iat.csv"}),
+                    "reference": given.REFERENCE,
+                    "variables": table,
+                },
+                "variables",
+                said,
+            )
+            for table, said in (
+                ("", "“iat.csv”. Add that table"),
+                ("state,b\nOhoi,1", "no region &#x27;Ohoi"),
+            )
         ),
         ({"published": "we-they"}, "published", "You gave a file of your own"),
         ({"name": "no name"}, "name", "Enter a valid"),
@@ -176,6 +197,23 @@ def test_the_fields_become_a_file(client, maker, run):
         },
     }
     assert stored.reference == given.REFERENCE
+
+
+def test_other_variables_are_stored_in_fields_and_as_a_file(client, maker, run):
+    upload = SimpleUploadedFile("iat.csv", given.VARIABLES.encode())
+    sent = fields(ranking_prompt="someone in {region}", reference=given.REFERENCE, variables_file=upload)
+    assert client.post(NEW, sent).status_code == 302
+    stored = EmbeddingTestFile.objects.get()
+    assert tomllib.loads(stored.text)["ranking"]["variables"] == "iat.csv"
+    assert stored.variables == given.VARIABLES
+    url = reverse("edit_embedding_tests", args=[stored.pk])
+    for address in (url, f"{url}?as=file"):
+        assert "Texas,1.2" in client.get(address).content.decode()
+    text = given.toml(ranking={**given.RANKING, "variables": "x.csv"})
+    file = as_file(text=text, reference=given.REFERENCE, variables="state,b\nUtah,2\n")
+    assert client.post(f"{url}?as=file", file).status_code == 302
+    stored.refresh_from_db()
+    assert (stored.text, stored.variables.split()) == (text, ["state,b", "Utah,2"])
 
 
 @pytest.mark.parametrize(
@@ -334,6 +372,26 @@ def test_the_api_reads_what_the_pages_show(run):
         assert program.get(f"{address}/figures/{figure}/csv").status_code == 200
     assert program.get(f"{address}/figures/map-3/csv").status_code == 404
     assert program.get(f"{address}/figures/effects/exe").status_code == 404
+
+
+def test_the_api_stores_and_reads_other_variables(run):
+    program = Program(factories.user(lead=True))
+    text = given.toml(ranking={**given.RANKING, "variables": "iat.csv"})
+    body = {"name": "tests", "text": text, "reference": given.REFERENCE}
+    refused = program.post("embedding-test-files", body)
+    assert refused.json()["errors"][0]["pointer"] == "/variables"
+    made = program.post("embedding-test-files", {**body, "variables": given.VARIABLES}).json()
+    address = f"embedding-test-files/{made['number']}"
+    assert program.get(address).json()["variables"] == given.VARIABLES
+    ranking = program.get(f"{address}/ranking").json()
+    [bias] = ranking["variables"]
+    assert (bias["variable"], [one["n_regions"] for one in bias["groups"]]) == ("bias", [4, 4])
+    share = {one["region"]: one["share"] for one in ranking["results"] if one["group"] == "White"}
+    white = [share[region] for region in ("Utah", "Ohio", "Texas", "Hawaii")]
+    rho = np.corrcoef(white, [0.31, -0.4, 1.2, 7])[0, 1]
+    assert bias["groups"][0]["rho"] == pytest.approx(rho)
+    [encoder] = program.get(f"{address}/encoders").json()["rankings"]
+    assert (encoder["groups"], encoder["r2"]) == (ranking["groups"], ranking["r2"])
 
 
 def test_the_api_says_what_is_missing():
