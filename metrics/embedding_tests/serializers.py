@@ -1,6 +1,5 @@
 """Request bodies and responses of the API of embedding tests."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from rest_framework import serializers
 from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.numbers import finite
 from metrics.embedding_tests.queries import RankingResult, TestResult, VariableCorrelations
 from metrics.embedding_tests.stats.effects import CORRECTED, VARIANTS
 from metrics.embedding_tests.stats.ranking import Correlation
@@ -226,7 +226,7 @@ def encoder_ranking_data(each: EncoderRanking) -> dict[str, Any]:
         "simulated": each.simulated,
         "missing_texts": each.missing,
         "problem": each.problem,
-        "r2": _known(each.found.comparison.r2) if each.found else None,
+        "r2": finite(each.found.comparison.r2) if each.found else None,
         "groups": _groups_data(each.found.groups, each.found.comparison.groups) if each.found else [],
     }
 
@@ -239,7 +239,7 @@ def ranking_data(
         **_vectors(one),
         "top": found.top,
         "drawn": found.drawn,
-        "r2": _known(found.comparison.r2),
+        "r2": finite(found.comparison.r2),
         "groups": _groups_data(found.groups, found.comparison.groups),
         "variables": [
             {"variable": each.variable, "groups": _groups_data(found.groups, each.groups)}
@@ -257,18 +257,14 @@ def _test_data(each: TestResult) -> dict[str, Any]:
     test, numbers = each.test, each.numbers
     floats = ("effect_size", "effect_low", "effect_high", "t", "df", "p_value", "p_two_sided")
     found: dict[str, Any] = {name: getattr(test, name) for name in ("name", "kind", "x", "y", "a", "b")}
-    found |= {"target": test.target, "problem": each.problem, "q": _known(each.q)}
-    found |= {name: _known(getattr(numbers, name, None)) for name in (*floats, "p_permutation")}
+    found |= {"target": test.target, "problem": each.problem, "q": finite(each.q)}
+    found |= {name: finite(getattr(numbers, name, None)) for name in (*floats, "p_permutation")}
     return found | {name: getattr(numbers, name, None) for name in ("n_x", "n_y", "exact", "splits")}
 
 
 def _groups_data(groups: Sequence[str], found: Sequence[Correlation]) -> list[dict[str, Any]]:
     names = ("rho", "rho_low", "rho_high", "p_value", "n_regions")
     return [
-        {"group": group, **{name: _known(getattr(each, name)) for name in names}}
+        {"group": group, **{name: finite(getattr(each, name)) for name in names}}
         for group, each in zip(groups, found, strict=True)
     ]
-
-
-def _known(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
