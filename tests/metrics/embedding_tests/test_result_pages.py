@@ -231,7 +231,7 @@ def test_the_ranking_shows_correlations_with_other_variables(client, reader, run
     assert '<td class="number">4</td>' in row
     for each in bias.groups:
         assert f"{each.rho:.2f} ".replace("-", "−") in row
-            assert f"p = {each.p_value:.3f}" in row
+        assert f"p = {each.p_value:.3f}" in row
 
 
 def test_encoders_rank_side_by_side(client, reader, run):
