@@ -1,7 +1,6 @@
 """The API of runs: list, plan, read, and actions."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,22 +13,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Refused, refusals, refused_form
+from annotation.api.errors import Refused, refusals
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import Resource
-from annotation.studies.errors import StudyRefused
 from generation.answers import queries as answers
 from generation.jobs import tasks
 from generation.models import IMPORTED, Run
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
-from generation.plans.plan import Plan
 from generation.runs import limits, queries
 from generation.runs import services as runs
 from generation.runs.bodies import BODIES, LimitsBody, as_form_data
 from generation.runs.errors import RunRefused
 from generation.runs.forms import FORMS
 from generation.runs.limits_form import LimitsForm
+from generation.runs.planning_api import planned_response
+from generation.runs.planning_forms.base import RunForm
 from generation.runs.serializers import (
     OneRunSerializer,
     PlannedSerializer,
@@ -69,27 +66,18 @@ class Runs(Resource):
     )
     def post(self, request: Request) -> Response:
         _visible_runs(request)
-        dry_run = self.query(PlanQuery)["dry_run"] == "true"
-        plan = self._plan(request)
-        preview = plans.preview(plan)
-        if not dry_run:
-            with refusals(RunRefused, StudyRefused, PlanRefused):
-                preview = replace(preview, run=runs.ensure(plan=plan, by=request.user).run)
-        return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
+        dry_run = self.query(PlanQuery)["dry_run"]
+        return planned_response(self._form(request), dry_run=dry_run, by=request.user)
 
-    def _plan(self, request: Request) -> Plan:
-        """The plan from the request body, validated by the page's form."""
+    def _form(self, request: Request) -> RunForm:
+        """The page's form with the request's body."""
         data = request.data
         kind = data.get("kind") if isinstance(data, Mapping) else None
         if not isinstance(kind, str) or kind not in BODIES:
             raise serializers.ValidationError({"kind": [f"Choose one of: {', '.join(BODIES)}."]})
         body = self.body(BODIES[kind])
         defaults = FORMS[kind](user=request.user).initial
-        form = FORMS[kind](as_form_data(body, defaults), user=request.user)
-        plan = form.plan() if form.is_valid() else None
-        if plan is None:
-            raise refused_form(form)
-        return plan
+        return FORMS[kind](as_form_data(body, defaults), user=request.user)
 
 
 class OneRun(Resource):

@@ -1,6 +1,5 @@
 """API of brightness: its runs, their numbers and their figures."""
 
-from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
@@ -11,17 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Conflict, refusals, refused_form
+from annotation.api.errors import Conflict
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import FileResource, Resource, file_of
 from generation.image_sets.access import visible_image_sets
 from generation.models import Run
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
-from generation.plans.plan import Plan
 from generation.runs import queries as runs_queries
-from generation.runs import services as runs
-from generation.runs.errors import RunRefused
+from generation.runs.planning_api import planned_response
 from generation.runs.serializers import PlannedSerializer, PlanQuery, RunSerializer
 from metrics.brightness import queries
 from metrics.brightness.data import MeasurementsRefused, brightness_runs, crop_of, image_set_of
@@ -35,7 +30,8 @@ from metrics.brightness.serializers import (
     results_data,
 )
 from metrics.core.access import check_reader, of_visible_sets
-from metrics.core.charts.figure import CONTENT_TYPES, render_figure
+from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.figure_files import api_figure
 
 operation = partial(extend_schema, tags=["brightness"])
 _NO_MEASUREMENT = {409: OpenApiResponse(description="An answer of the run is no measurement.")}
@@ -72,23 +68,12 @@ class BrightnessRuns(Resource):
     def post(self, request: Request) -> Response:
         if not policies.may_make_images(request.user):
             raise Http404
-        dry_run = self.query(PlanQuery)["dry_run"] == "true"
-        plan = self._plan()
-        preview = plans.preview(plan)
-        if not dry_run:
-            with refusals(RunRefused, PlanRefused):
-                preview = replace(preview, run=runs.ensure(plan=plan, by=self.request.user).run)
-        return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
-
-    def _plan(self) -> Plan:
+        dry_run = self.query(PlanQuery)["dry_run"]
         defaults = {name: field.initial for name, field in BrightnessForm.base_fields.items()}
         body = self.body(BrightnessRunBody)
         merged = {**defaults, **body, **(crop_fields(body["crop"]) if "crop" in body else {})}
         form = BrightnessForm({name: value for name, value in merged.items() if value is not None})
-        plan = form.plan() if form.is_valid() else None
-        if plan is None:
-            raise refused_form(form)
-        return plan
+        return planned_response(form, dry_run=dry_run, by=request.user)
 
 
 class BrightnessResults(Resource):
@@ -125,10 +110,7 @@ class BrightnessFigure(FileResource):
         figure = brightness_figure(run, _results(run))
         if figure is None:
             raise Conflict("Nothing is measured yet.")
-        response = Response(render_figure(figure, file_format), content_type=CONTENT_TYPES[file_format])
-        name = f"{run.name}-{figure.name}.{file_format}"
-        response["Content-Disposition"] = f'attachment; filename="{name}"'
-        return response
+        return api_figure(figure, file_format, filename=f"{run.name}-{figure.name}")
 
 
 def _run(request: Request, number: int) -> Run:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
+from rest_framework.response import Response
 
 from metrics.core.charts.figure import CONTENT_TYPES, Figure, render_figure
 
@@ -50,6 +51,13 @@ def figure_response(request: HttpRequest, figure: Figure, fmt: str, *, filename:
     response["Cache-Control"] = "private, no-cache"
     if "download" in request.GET:
         response["Content-Disposition"] = f'attachment; filename="{filename}.{fmt}"'
+    return response
+
+
+def api_figure(figure: Figure, file_format: str, *, filename: str) -> Response:
+    """The file of a figure in the API, to be saved as `filename` with the format's ending."""
+    response = Response(render_figure(figure, file_format), content_type=CONTENT_TYPES[file_format])
+    response["Content-Disposition"] = f'attachment; filename="{filename}.{file_format}"'
     return response
 
 

@@ -15,7 +15,8 @@ from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import FileResource, Query, Resource, file_of
 from annotation.models import StudyStatus, TaskKind
 from metrics.core.answers import has_simulated_answers
-from metrics.core.charts.figure import CONTENT_TYPES, Figure, render_figure
+from metrics.core.charts.figure import CONTENT_TYPES, Figure
+from metrics.core.figure_files import api_figure
 from metrics.core.figure_sources import NothingToDraw, UnknownFigure
 from metrics.core.serializers import MeaningSerializer, json_safe, text_choice
 from metrics.core.studies import get_study_or_404
@@ -206,9 +207,7 @@ class FigureFile(FileResource):
         if file_format not in CONTENT_TYPES:
             raise Http404
         drawing = draw_or_problem(request, name, figure, self.query(FigureQuery))
-        response = Response(render_figure(drawing, file_format), content_type=CONTENT_TYPES[file_format])
-        response["Content-Disposition"] = f'attachment; filename="{name}-{figure}.{file_format}"'
-        return response
+        return api_figure(drawing, file_format, filename=f"{name}-{figure}")
 
 
 def draw_or_problem(request: Request, name: str, figure: str, options: Mapping[str, str]) -> Figure:

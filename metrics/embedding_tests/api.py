@@ -16,7 +16,8 @@ from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import FileResource, Resource, file_of
 from generation.jobs import tasks
 from metrics.core.access import check_reader, of_visible_sets
-from metrics.core.charts.figure import CONTENT_TYPES, render_figure
+from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.figure_files import api_figure
 from metrics.embedding_tests import services
 from metrics.embedding_tests.figures import figure_of
 from metrics.embedding_tests.queries import TestsRefused
@@ -206,9 +207,7 @@ class EmbeddingTestFigure(FileResource):
             found = figure_of(stored, figure, **query)
         if found is None:
             raise Http404
-        response = Response(render_figure(found, file_format), content_type=CONTENT_TYPES[file_format])
-        response["Content-Disposition"] = f'attachment; filename="{stored.name}-{figure}.{file_format}"'
-        return response
+        return api_figure(found, file_format, filename=f"{stored.name}-{figure}")
 
 
 def _check_maker(request: Request) -> None:

@@ -1,6 +1,5 @@
 """API of inference models: their runs, results, most entailed pairs and figure."""
 
-from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
@@ -11,20 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Conflict, refusals, refused_form
+from annotation.api.errors import Conflict
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import FileResource, Resource, file_of
 from generation.models import Run
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
-from generation.plans.plan import Plan
 from generation.recipes.recipes import FAKE
 from generation.runs import queries as runs_queries
-from generation.runs import services as runs
-from generation.runs.errors import RunRefused
+from generation.runs.planning_api import planned_response
 from generation.runs.serializers import PlannedSerializer, PlanQuery, RunSerializer
 from metrics.core.access import check_reader
-from metrics.core.charts.figure import CONTENT_TYPES, render_figure
+from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.figure_files import api_figure
 from metrics.inference import queries
 from metrics.inference.data import inference_runs
 from metrics.inference.figures import inference_figure
@@ -79,21 +75,10 @@ class InferenceRuns(Resource):
     def post(self, request: Request) -> Response:
         if not policies.may_make_images(request.user):
             raise Http404
-        dry_run = self.query(PlanQuery)["dry_run"] == "true"
-        plan = self._plan()
-        preview = plans.preview(plan)
-        if not dry_run:
-            with refusals(RunRefused, PlanRefused):
-                preview = replace(preview, run=runs.ensure(plan=plan, by=self.request.user).run)
-        return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
-
-    def _plan(self) -> Plan:
+        dry_run = self.query(PlanQuery)["dry_run"]
         defaults = {name: field.initial for name, field in InferenceForm.base_fields.items()}
         form = InferenceForm(as_form_data(self.body(InferenceRunBody), defaults))
-        plan = form.plan() if form.is_valid() else None
-        if plan is None:
-            raise refused_form(form)
-        return plan
+        return planned_response(form, dry_run=dry_run, by=request.user)
 
 
 class InferenceResults(Resource):
@@ -153,9 +138,7 @@ class InferenceFigure(FileResource):
         figure = inference_figure(run, _results(run), shown=shown, simulated=run.backend == FAKE)
         if figure is None:
             raise Conflict("There is no answer yet.")
-        response = Response(render_figure(figure, file_format), content_type=CONTENT_TYPES[file_format])
-        response["Content-Disposition"] = f'attachment; filename="{run.name}-{shown}.{file_format}"'
-        return response
+        return api_figure(figure, file_format, filename=f"{run.name}-{shown}")
 
 
 def _run(request: Request, number: int) -> Run:

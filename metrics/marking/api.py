@@ -15,7 +15,8 @@ from annotation.api.resource import FileResource, Resource, file_of
 from annotation.models import ImageSet
 from generation.image_sets.access import get_visible_image_set
 from metrics.core.access import check_reader
-from metrics.core.charts.figure import CONTENT_TYPES, render_figure
+from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.figure_files import api_figure
 from metrics.marking import queries
 from metrics.marking.data import Choice
 from metrics.marking.figures import marking_figure
@@ -73,9 +74,7 @@ class MarkingFigure(FileResource):
         figure = marking_figure(image_set, rows)
         if figure is None:
             raise Conflict("No image of the set has a caption or a description yet.")
-        response = Response(render_figure(figure, file_format), content_type=CONTENT_TYPES[file_format])
-        response["Content-Disposition"] = f'attachment; filename="marking-{name}.{file_format}"'
-        return response
+        return api_figure(figure, file_format, filename=f"marking-{name}")
 
 
 def _image_set(request: Request, name: str) -> ImageSet:

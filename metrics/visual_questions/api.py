@@ -1,6 +1,5 @@
 """API of visual questions: runs, results and figure."""
 
-from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
@@ -11,21 +10,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Conflict, refusals, refused_form
+from annotation.api.errors import Conflict
 from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import FileResource, Resource, file_of
-from annotation.studies.errors import StudyRefused
 from generation.models import Run
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
 from generation.recipes.recipes import FAKE
 from generation.runs import queries as runs_queries
-from generation.runs import services as runs
 from generation.runs.bodies import as_form_data
-from generation.runs.errors import RunRefused
+from generation.runs.planning_api import planned_response
 from generation.runs.serializers import PlannedSerializer, PlanQuery, RunSerializer
 from metrics.core.access import check_reader, of_visible_sets
-from metrics.core.charts.figure import CONTENT_TYPES, render_figure
+from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.figure_files import api_figure
 from metrics.visual_questions import queries
 from metrics.visual_questions.data import question_runs
 from metrics.visual_questions.figures import question_figure
@@ -76,17 +72,10 @@ class VisualQuestionRuns(Resource):
     def post(self, request: Request) -> Response:
         if not policies.may_make_images(request.user):
             raise Http404
-        dry_run = self.query(PlanQuery)["dry_run"] == "true"
+        dry_run = self.query(PlanQuery)["dry_run"]
         defaults = VisualQuestionsForm(user=request.user).initial
         form = VisualQuestionsForm(as_form_data(self.body(VisualQuestionsBody), defaults), user=request.user)
-        plan = form.plan() if form.is_valid() else None
-        if plan is None:
-            raise refused_form(form)
-        preview = plans.preview(plan)
-        if not dry_run:
-            with refusals(RunRefused, StudyRefused, PlanRefused):
-                preview = replace(preview, run=runs.ensure(plan=plan, by=request.user).run)
-        return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
+        return planned_response(form, dry_run=dry_run, by=request.user)
 
 
 class VisualQuestionResults(Resource):
@@ -130,10 +119,7 @@ class VisualQuestionFigure(FileResource):
         if shown is None:
             raise Conflict("There is no answer to this question yet.")
         figure = question_figure(run, shown)
-        response = Response(render_figure(figure, file_format), content_type=CONTENT_TYPES[file_format])
-        name = f"{run.name}-{shown.question.name}.{file_format}"
-        response["Content-Disposition"] = f'attachment; filename="{name}"'
-        return response
+        return api_figure(figure, file_format, filename=f"{run.name}-{shown.question.name}")
 
 
 def _run(request: Request, number: int) -> Run:

@@ -1,7 +1,6 @@
 """The API that plans what models are asked for associations."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from django.http import Http404
@@ -11,14 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import refusals, refused_form
 from annotation.api.resource import Resource
-from annotation.studies.errors import StudyRefused
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
-from generation.runs import services as runs
 from generation.runs.bodies import as_form_data
-from generation.runs.errors import RunRefused
+from generation.runs.planning_api import planned_response
 from generation.runs.serializers import PlannedSerializer, PlanQuery
 from metrics.associations.forms import FORMS
 from metrics.associations.planning_bodies import BODIES
@@ -50,17 +44,13 @@ class AssociationRuns(Resource):
     def post(self, request: Request) -> Response:
         if not policies.may_make_images(request.user):
             raise Http404
-        dry_run = self.query(PlanQuery)["dry_run"] == "true"
         form = self._form(request)
-        plan = form.plan() if form.is_valid() else None
-        if plan is None:
-            raise refused_form(form)
-        preview = plans.preview(plan)
-        if not dry_run:
-            with refusals(RunRefused, StudyRefused, PlanRefused):
-                ensured = runs.ensure(plan=with_groups(plan, form.listed()), by=request.user)
-            preview = replace(preview, run=ensured.run)
-        return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
+        return planned_response(
+            form,
+            dry_run=self.query(PlanQuery)["dry_run"],
+            by=request.user,
+            completed=lambda plan: with_groups(plan, form.listed()),
+        )
 
     def _form(self, request: Request) -> Any:
         data = request.data

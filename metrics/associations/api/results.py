@@ -1,7 +1,7 @@
 """The API of the results of a run's associations: shares, levels, figures, comparisons and judgements."""
 
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.http import Http404
@@ -11,16 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Conflict, refusals, refused_form
+from annotation.api.errors import Conflict
 from annotation.api.resource import Body, FileResource, Resource, file_of
 from annotation.core.leases import JobState
-from annotation.studies.errors import StudyRefused
-from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
-from generation.plans.plan import Plan
-from generation.runs import services as runs
 from generation.runs.bodies import as_form_data
-from generation.runs.errors import RunRefused
+from generation.runs.planning_api import planned_response
 from generation.runs.serializers import PlannedSerializer, PlanQuery
 from metrics.associations.comparison import LISTS, Side, compare
 from metrics.associations.figures import FIGURES, association_figure
@@ -36,7 +31,8 @@ from metrics.associations.results_serializers import (
     results_data,
 )
 from metrics.associations.summary import Summary, summary
-from metrics.core.charts.figure import CONTENT_TYPES, render_figure
+from metrics.core.charts.figure import CONTENT_TYPES
+from metrics.core.figure_files import api_figure
 from metrics.models import AssociationList
 
 operation = partial(extend_schema, tags=["associations"])
@@ -79,10 +75,7 @@ class AssociationFigure(FileResource):
         drawn = association_figure(found, _summary(found, variant), figure, variant=variant)
         if drawn is None:
             raise Conflict("Nothing was judged for this figure yet.")
-        response = Response(render_figure(drawn, file_format), content_type=CONTENT_TYPES[file_format])
-        name = f"{found.run.name}-{figure}-{variant}.{file_format}"
-        response["Content-Disposition"] = f'attachment; filename="{name}"'
-        return response
+        return api_figure(drawn, file_format, filename=f"{found.run.name}-{figure}-{variant}")
 
 
 class AssociationComparison(Resource):
@@ -134,23 +127,14 @@ class _Judgements(Resource):
         found = _list(self.request, number)
         if what not in FIELDS:
             raise Http404
-        dry_run = self.query(PlanQuery)["dry_run"] == "true"
-        plan = self._plan(found, what)
-        preview = plans.preview(plan)
-        if not dry_run:
-            with refusals(RunRefused, StudyRefused, PlanRefused):
-                preview = replace(preview, run=runs.ensure(plan=plan, by=self.request.user).run)
-        return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
+        dry_run = self.query(PlanQuery)["dry_run"]
+        return planned_response(self._form(found, what), dry_run=dry_run, by=self.request.user)
 
-    def _plan(self, found: AssociationList, what: str) -> Plan:
+    def _form(self, found: AssociationList, what: str) -> Any:
         body = self.body(self.body_kind)
         defaults = FORMS[what](found=found, user=self.request.user, what=what).initial
         data = as_form_data(body, defaults)
-        form = FORMS[what](data, found=found, user=self.request.user, what=what)
-        plan = form.plan() if form.is_valid() else None
-        if plan is None:
-            raise refused_form(form)
-        return plan
+        return FORMS[what](data, found=found, user=self.request.user, what=what)
 
 
 class AssociationJudgements(_Judgements):
