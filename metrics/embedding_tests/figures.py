@@ -6,7 +6,6 @@ from metrics.core.charts.figure import Figure
 from metrics.core.numbers import finite
 from metrics.embedding_tests.charts.effects import EffectDot, EffectTexts, effect_chart
 from metrics.embedding_tests.charts.regions import RegionPoint, RegionTexts, map_chart, points_chart
-from metrics.embedding_tests.charts.us_states import tile_of
 from metrics.embedding_tests.queries import RankingResult, TestResult
 from metrics.embedding_tests.tested import EncoderResults, Tested, by_encoder, with_vectors
 from metrics.models import EmbeddingTestFile
@@ -104,13 +103,9 @@ def map_figure(tested: Tested, found: RankingResult, number: int) -> Figure | No
             name=f"{tested.stored.name}-{MAP}{number}",
             title=group,
             subtitle=_ranked(tested),
-            notes=("US states are squares of one size.",) if _states_only(found) else (),
+            notes=(),
         ),
     )
-
-
-def _states_only(found: RankingResult) -> bool:
-    return all(tile_of(row.region) for row in found.rows)
 
 
 def _ranked(tested: Tested) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Shares of groups by region beside a reference: points, tiles of US states, and maps of the world."""
+"""Shares of groups by region beside a reference: points, and maps of the USA and of the world."""
 
 import textwrap
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from metrics.core.charts.figure import (
     apply_style,
 )
 from metrics.depiction.charts.geography import country_of, shapes
-from metrics.embedding_tests.charts.us_states import TILES, tile_of
+from metrics.embedding_tests.charts.us_states import state_shapes
+from metrics.embedding_tests.reference import US_STATES
 
 _COLUMNS = ("region", "group", "share", "reference")
-_TILE = 38
 _AREAS, _DOTS = "areas", "dots"
-"""Data of a world map."""
-_WORLD = (470, 240)
+"""Data of a map."""
+_PANEL = (470, 240)
 _SEA = "#f3f5f8"
 _PANELS = (("share", "Share of the images found"), ("reference", "Reference"))
 
@@ -92,26 +92,22 @@ def points_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure:
 
 
 def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | None:
-    """Two maps of one group, shares and reference, in the same colours. US states are squares on a grid,
-    countries have their shapes. None if no region is on either map."""
+    """Two maps of one group, shares and reference, in the same colours: of the USA if all regions are its
+    states, else of the world. None if no region is on the map."""
     # a table has states only or countries only; Georgia is both
-    if all(tile_of(point.region) for point in points):
-        places = {point.region: tile.code for point in points if (tile := tile_of(point.region))}
-        draw = _tile_map
-    else:
-        places = {point.region: country.code for point in points if (country := country_of("", point.region))}
-        draw = _world_map
-    if not places:
+    of_states = all(point.region in US_STATES for point in points)
+    shown = [point for point in points if of_states or country_of("", point.region) is not None]
+    if not shown:
         return None
     import altair as alt
 
-    shown = [point for point in points if point.region in places]
     high = max([0.01, *(end for point in shown for end in (point.share, point.reference))])
     colours = alt.Scale(range=list(SEQUENCE), domain=[0, high], interpolate="lab")
     notes = [*texts.notes, "Both maps have the same scale."]
-    if absent := [point.region for point in points if point.region not in places]:
+    if absent := [point.region for point in points if point not in shown]:
         notes.append(f"Not on the map: {', '.join(absent)}.")
-    drawn = alt.hconcat(*(draw(alt, shown, places, panel, colours) for panel in _PANELS), spacing=26)
+    projection = "albersUsa" if of_states else "equalEarth"
+    drawn = alt.hconcat(*(_map(alt, panel, colours, projection) for panel in _PANELS), spacing=26)
     lines = [line for note in notes for line in textwrap.wrap(note, 130)]
     text = (
         alt.Chart(alt.Data(values=[{"lines": lines}]))
@@ -120,8 +116,8 @@ def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | Non
         .properties(width=860, height=16 * len(lines))
     )
     spec = apply_style(alt.vconcat(drawn, text, spacing=6), texts.title, list(texts.subtitle))
-    if draw is _world_map:
-        spec["datasets"] = {**spec.get("datasets", {}), **_countries(shown, places)}
+    places = _states(shown) if of_states else _countries(shown)
+    spec["datasets"] = {**spec.get("datasets", {}), **places}
     ordered = sorted(shown, key=lambda point: -point.share)
     return Figure(
         name=texts.name,
@@ -136,85 +132,54 @@ def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | Non
     )
 
 
-def _tile_map(
-    alt: Any, points: Sequence[RegionPoint], places: dict[str, str], panel: tuple[str, str], colours: Any
-) -> Any:
-    field, title = panel
-    by_code = {places[point.region]: point for point in points}
-    high = colours.domain[1]
-    data = [
-        {
-            "code": tile.code,
-            "column": tile.column,
-            "row": tile.row,
-            "ink": INK,
-            **({"region": tile.name} if tile.code not in by_code else _datum(by_code[tile.code])),
-        }
-        for tile in TILES.values()
-    ]
-    for each in data:
-        # the dark half of the colours needs white letters
-        if each.get(field, 0) > 0.5 * high:
-            each["ink"] = "#ffffff"
-    columns, rows = (1 + max(getattr(tile, name) for tile in TILES.values()) for name in ("column", "row"))
-    base = alt.Chart(alt.Data(values=data)).encode(
-        x=alt.X("column:O", axis=None, scale=alt.Scale(domain=list(range(columns)), padding=0.04)),
-        y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(rows)), padding=0.04)),
-    )
-    empty = base.mark_rect(fill=NOTHING, stroke=LINE_FAINT)
-    filled = (
-        base.mark_rect()
-        .transform_filter(f"isValid(datum.{field})")
-        .encode(color=_colour(alt, field, colours), tooltip=_tooltip(alt))
-    )
-    letters = base.mark_text(fontSize=11).encode(text="code:N", color=alt.Color("ink:N", scale=None))
-    return (
-        alt.layer(empty, filled, letters)
-        .resolve_scale(color="independent")
-        .properties(width=_TILE * columns, height=_TILE * rows, title=_heading(alt, title))
-    )
+def _states(points: Sequence[RegionPoint]) -> dict[str, list[dict[str, Any]]]:
+    """The data of a map of the USA."""
+    by_name = {point.region: point for point in points}
+    areas = [_area(geometry, by_name.get(name), name) for name, geometry in state_shapes().items()]
+    return {_AREAS: areas, _DOTS: []}
 
 
-def _countries(points: Sequence[RegionPoint], places: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+def _countries(points: Sequence[RegionPoint]) -> dict[str, list[dict[str, Any]]]:
     """The data of a world map: all countries by their shapes, and those too small for one as dots."""
-    by_code = {places[point.region]: point for point in points}
-    areas = [
-        {
-            "type": "Feature",
-            "geometry": shape["geometry"],
-            **({"region": shape["name"]} if code not in by_code else _datum(by_code[code])),
-        }
-        for code, shape in shapes().items()
-    ]
+    places = [(point, place) for point in points if (place := country_of("", point.region)) is not None]
+    by_code = {place.code: point for point, place in places}
+    areas = [_area(shape["geometry"], by_code.get(code), shape["name"]) for code, shape in shapes().items()]
     dots = [
-        {"x": country.point[0], "y": country.point[1], **_datum(point)}
-        for point in points
-        if (country := country_of("", point.region)) is not None and country.point is not None
+        {"x": place.point[0], "y": place.point[1], **_datum(point)}
+        for point, place in places
+        if place.point is not None
     ]
     return {_AREAS: areas, _DOTS: dots}
 
 
-def _world_map(
-    alt: Any, points: Sequence[RegionPoint], places: dict[str, str], panel: tuple[str, str], colours: Any
-) -> Any:
+def _area(geometry: Any, point: RegionPoint | None, name: str) -> dict[str, Any]:
+    return {
+        "type": "Feature",
+        "geometry": geometry,
+        **({"region": name} if point is None else _datum(point)),
+    }
+
+
+def _map(alt: Any, panel: tuple[str, str], colours: Any, projection: str) -> Any:
     field, title = panel
     # by name: altair checks each point of a shape that stands in the chart, which takes seconds
-    base = alt.Chart(alt.NamedData(_AREAS)).project("equalEarth")
+    base = alt.Chart(alt.NamedData(_AREAS)).project(projection)
     dots = (
         alt.Chart(alt.NamedData(_DOTS))
-        .project("equalEarth")
+        .project(projection)
         .mark_circle(size=46, stroke=INK, strokeWidth=0.7, opacity=1)
     )
     colour, tooltip = _colour(alt, field, colours), _tooltip(alt)
+    sea = alt.Chart(alt.sphere()).mark_geoshape(fill=_SEA).project(projection)
     layers = [
-        alt.Chart(alt.sphere()).mark_geoshape(fill=_SEA).project("equalEarth"),
+        *([sea] if projection == "equalEarth" else []),
         base.mark_geoshape(fill=NOTHING, stroke=LINE_FAINT, strokeWidth=0.5),
         base.mark_geoshape(stroke="white", strokeWidth=0.5)
         .transform_filter(f"isValid(datum.{field})")
         .encode(color=colour, tooltip=tooltip),
         dots.encode(longitude="x:Q", latitude="y:Q", color=colour, tooltip=tooltip),
     ]
-    width, height = _WORLD
+    width, height = _PANEL
     return alt.layer(*layers).properties(width=width, height=height, title=_heading(alt, title))
 
 
