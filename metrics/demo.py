@@ -142,8 +142,7 @@ def _test_images(pictures: ImageSet, *, by: User) -> int:
     made = generation_demo.answer(
         plan=plan_captions_or_embeddings(recipe=embeddings, image_set=pictures, texts=texts), by=by
     )
-    if not EmbeddingTestFile.objects.filter(name=TESTS).exists():
-        embedding_tests.create(name=TESTS, text=_TESTS.lstrip(), reference=_REFERENCE, by=by)
+    _store_tests(by)
     captions = CaptionRecipe(backend=FAKE, model=FAKE, count=1)
     for plan in (
         plan_captions_or_embeddings(recipe=captions, image_set=pictures),
@@ -173,5 +172,20 @@ def _test_images(pictures: ImageSet, *, by: User) -> int:
     ):
         made += generation_demo.answer(plan=plan, by=by)
     changed = ImageSet.objects.get(name=MADE_FROM_IMAGES)
+    if not changed.images.exists():
+        # Another process, which loads the demonstration too, is making them, and measures them afterwards.
+        return made
     measured = plan_brightness(image_set=changed, crop=_CROP, faces=False, name="demo-brightness-from-images")
     return made + generation_demo.answer(plan=measured, by=by)
+
+
+def _store_tests(by: User) -> None:
+    """Once, also if two processes load the demonstration at the same time."""
+    stored = EmbeddingTestFile.objects.filter(name=TESTS)
+    if stored.exists():
+        return
+    try:
+        embedding_tests.create(name=TESTS, text=_TESTS.lstrip(), reference=_REFERENCE, by=by)
+    except embedding_tests.FileRefused:
+        if not stored.exists():
+            raise
