@@ -1,6 +1,7 @@
 """An installation with rows of every kind, and helpers to empty it and to forge backups."""
 
 import gzip
+import io
 import hashlib
 import json
 import tarfile
@@ -111,7 +112,10 @@ def forged(
         of = "files" if name == "files" else f"tables/{name}"
         lines = gzip.decompress(members[f"{of}/000001.jsonl.gz"]).splitlines()
         text = b"".join(line + b"\n" for line in change(lines))
-        members[f"{of}/000001.jsonl.gz"] = gzip.compress(text)
+        part = io.BytesIO()
+        with gzip.GzipFile("", "wb", 5, part, mtime=0) as out:
+            out.write(text)
+        members[f"{of}/000001.jsonl.gz"] = part.getvalue()
         about = (
             manifest["files"]
             if name == "files"
