@@ -1,8 +1,8 @@
 """An installation with rows of every kind, and helpers to empty it and to forge backups."""
 
 import gzip
-import io
 import hashlib
+import io
 import json
 import tarfile
 from collections.abc import Callable
