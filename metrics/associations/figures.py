@@ -113,7 +113,7 @@ def _levels(rows: Sequence[LevelRow], name: str, drawn: Drawn, subtitle: tuple[s
     if not rows:
         return None
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     data = [_cell(row) for row in rows]
     dimensions, settings = (

@@ -29,7 +29,7 @@ def line_chart(
 ) -> Figure:
     """One line for each group over the strengths, with intervals; change in per cent. Groups keep the order
     of the points, and differ by colour and shape."""
-    import altair as alt  # takes most of a second to import
+    from metrics.core.charts.drawing import alt  # takes most of a second to import
 
     groups = list(dict.fromkeys(point.group for point in points))
     middle = (len(groups) - 1) / 2
@@ -65,7 +65,7 @@ def group_chart(
     points: Sequence[Point], *, name: str, title: str, subtitle: Sequence[str], notes: tuple[str, ...]
 ) -> Figure:
     """One row for each group with its mean brightness and interval, from black to white."""
-    import altair as alt  # takes most of a second to import
+    from metrics.core.charts.drawing import alt  # takes most of a second to import
 
     groups = list(dict.fromkeys(point.group for point in points))
     data = [_datum(point, "") for point in points]

@@ -109,7 +109,7 @@ def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
     between panels is in their data: the order, and `share`, the bar's share of its panel's width.
     """
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     base = alt.Chart().encode(
         y=alt.Y(

@@ -28,7 +28,7 @@ def line_chart(
 ) -> Figure:
     """Draw at least two points; series and groups keep the order of `points`."""
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     groups = list(dict.fromkeys(point.group for point in points))
     series = list(dict.fromkeys(point.series for point in points))

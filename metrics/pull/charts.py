@@ -68,7 +68,7 @@ def pull_chart(
     are outlined and linked to the study's point of the same name.
     """
     # imported here because altair takes most of a second
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     published_points = published.points if published else ()
     all_points = [*points, *published_points]

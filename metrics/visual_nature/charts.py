@@ -26,7 +26,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
     because an image file is used without its page.
     """
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     n = bars[0].n
     order = [bar.label for bar in bars]

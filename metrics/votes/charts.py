@@ -51,7 +51,7 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
     interval. The tooltip gives the number with its interval and n.
     """
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     rows, series, panels = (
         list(dict.fromkeys(getattr(point, name) for point in points)) for name in ("row", "series", "panel")

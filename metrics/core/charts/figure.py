@@ -70,7 +70,7 @@ class Figure:
 def apply_style(chart: Any, title: str = "", subtitle: Sequence[str] | str = ()) -> dict[str, Any]:
     """The specification of an Altair chart with its title, in the style of all figures."""
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     titled = {"title": alt.Title(title, subtitle=subtitle)} if title else {}
     # in one call each: every call copies the whole chart

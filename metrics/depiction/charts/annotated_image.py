@@ -43,7 +43,7 @@ def annotated_image_chart(
     """The image `name` with all boxes of the selected attributes. `picture` is a data URL, so that the file
     contains the image. Boxes are numbered as in the list beside the image; stereotypes have solid lines."""
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     width, height = size
     scale = _SIDE / max(size)

@@ -56,7 +56,7 @@ def world_map(groups: Sequence[MapGroup], texts: MapTexts, *, subtitle: str, alt
     each. Groups that a map of countries cannot show are listed below; the table has all groups.
     """
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     areas, dots, not_on_map = _split_by_place(groups)
     values = [group["value"] for group in (*areas, *dots) if group["value"] is not None]

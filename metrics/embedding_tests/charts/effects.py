@@ -41,7 +41,7 @@ def effect_chart(dots: Sequence[EffectDot], texts: EffectTexts) -> Figure:
     """Draw at least one dot; rows and series keep the order of `dots`. A line at 0, and faint ones at Cohen's
     0.2, 0.5 and 0.8 in both directions."""
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     rows, series = (list(dict.fromkeys(getattr(dot, name) for dot in dots)) for name in ("row", "series"))
     several = len(series) > 1

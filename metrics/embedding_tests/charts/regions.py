@@ -50,7 +50,7 @@ class RegionTexts:
 def points_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure:
     """A panel for each group: a point for each region, and the line on which both shares are equal."""
     # altair takes most of a second to import, too long for every command
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     groups = list(dict.fromkeys(point.group for point in points))
     top = min(1.0, 1.05 * max([0.05, *(end for point in points for end in (point.share, point.reference))]))
@@ -99,7 +99,7 @@ def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | Non
     shown = [point for point in points if of_states or country_of("", point.region) is not None]
     if not shown:
         return None
-    import altair as alt
+    from metrics.core.charts.drawing import alt
 
     high = max([0.01, *(end for point in shown for end in (point.share, point.reference))])
     colours = alt.Scale(range=list(SEQUENCE), domain=[0, high], interpolate="lab")
