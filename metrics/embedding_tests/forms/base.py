@@ -1,4 +1,4 @@
-"""What both forms share: the name, and files that are uploaded instead of pasted."""
+"""What both forms share: the name, the tables of a ranking, and files that are uploaded instead of pasted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,25 @@ class NamedForm(forms.Form):
     name = forms.SlugField(
         max_length=80, label=_("Name"), help_text=_("Short, for links: letters, digits, - and _.")
     )
-    uploads: Mapping[str, str] = {}
+    reference = forms.CharField(
+        required=False,
+        max_length=LARGEST,
+        label=_("Reference table, as CSV"),
+        help_text=_("The first column is the region, each other column a group with its share."),
+        widget=text_area(4),
+        strip=False,
+    )
+    reference_file = forms.FileField(required=False, label=_("or upload it"))
+    variables = forms.CharField(
+        required=False,
+        max_length=LARGEST,
+        label=_("Table of other variables, as CSV"),
+        help_text=_("The first column is the region, each other column a variable with its numbers."),
+        widget=text_area(4),
+        strip=False,
+    )
+    variables_file = forms.FileField(required=False, label=_("or upload it"))
+    uploads: Mapping[str, str] = {"reference_file": "reference", "variables_file": "variables"}
     """Field of a file -> field of its text."""
 
     def __init__(self, *args: Any, stored: EmbeddingTestFile | None = None, **kwargs: Any) -> None:

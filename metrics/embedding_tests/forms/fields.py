@@ -44,24 +44,6 @@ class TestsForm(NamedForm):
         help_text=_("One per line, as region = prompt."),
         widget=text_area(3),
     )
-    reference = forms.CharField(
-        required=False,
-        max_length=LARGEST,
-        label=_("Reference table, as CSV"),
-        help_text=_("The first column is the region, each other column a group with its share."),
-        widget=text_area(4),
-        strip=False,
-    )
-    reference_file = forms.FileField(required=False, label=_("or upload it"))
-    variables = forms.CharField(
-        required=False,
-        max_length=LARGEST,
-        label=_("Table of other variables, as CSV"),
-        help_text=_("The first column is the region, each other column a variable with its numbers."),
-        widget=text_area(3),
-        strip=False,
-    )
-    variables_file = forms.FileField(required=False, label=_("or upload it"))
     drawings = forms.IntegerField(
         min_value=1, max_value=MOST_DRAWINGS, initial=DRAWINGS, label=_("Drawings of equal groups")
     )
@@ -73,7 +55,6 @@ class TestsForm(NamedForm):
         label=_("Images taken"),
         help_text=_("0: as many as the smallest group has."),
     )
-    uploads = {"reference_file": "reference", "variables_file": "variables"}
     ranking_names = (
         *("ranking_prompt", "ranking_prompts", "reference", "reference_file"),
         *("variables", "variables_file"),

@@ -40,25 +40,7 @@ class TestFileForm(NamedForm):
         required=False, max_length=LARGEST, label=_("The file, in TOML"), widget=text_area(14), strip=False
     )
     file = forms.FileField(required=False, label=_("or upload it"))
-    reference = forms.CharField(
-        required=False,
-        max_length=LARGEST,
-        label=_("Reference table of its ranking, as CSV"),
-        help_text=_("The first column is the region, each other column a group with its share."),
-        widget=text_area(6),
-        strip=False,
-    )
-    reference_file = forms.FileField(required=False, label=_("or upload it"))
-    variables = forms.CharField(
-        required=False,
-        max_length=LARGEST,
-        label=_("Table of other variables, as CSV"),
-        help_text=_("The first column is the region, each other column a variable with its numbers."),
-        widget=text_area(4),
-        strip=False,
-    )
-    variables_file = forms.FileField(required=False, label=_("or upload it"))
-    uploads = {"file": "text", "reference_file": "reference", "variables_file": "variables"}
+    uploads = {"file": "text", **NamedForm.uploads}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
