@@ -78,14 +78,25 @@ class TestReal:
         model._model.classifier.bias.data = torch.tensor([0.0, 99.0, 0.0])
         assert [row[1] for row in model.classify(PAIRS)] == pytest.approx([1.0] * len(PAIRS))
 
-    def test_a_batch_changes_no_bit_and_padding_only_the_last(self, load, name):
+    def test_full_batches_have_one_size_and_texts_of_one_length(self, load, name, monkeypatch):
         wide = load(name)
         wide.batch = 4
+        asked = []
+        compute = wide._probabilities
+
+        def computed(texts):
+            asked.append([len(wide._tokenizer(one.text, one.pair or None).input_ids) for one in texts])
+            return compute(texts)
+
+        monkeypatch.setattr(wide, "_probabilities", computed)
         rows = wide.classify(PAIRS)
-        assert wide.classify(PAIRS[3:]) == rows[3:]
+        assert all(len(lengths) == 4 and len(set(lengths)) == 1 for lengths in asked)
+        # some processors round the rows of a batch by their place in it: devices of batches are cards
+        assert wide.classify(PAIRS[3:]) == [pytest.approx(row, rel=1e-6) for row in rows[3:]]
         wide.full = False
         for row, padded in zip(rows, wide.classify(PAIRS), strict=True):
             assert padded == pytest.approx(row, abs=1e-4)
+        assert any(len(set(lengths)) > 1 for lengths in asked)
 
     def test_a_text_that_is_too_long(self, load, name):
         with pytest.raises(Refused, match=r"has 10\d tokens, and this model reads 64. Shorten"):

@@ -158,6 +158,7 @@ def test_a_database_that_is_away_hides_the_rows_and_not_the_requests(client, mon
     def away(**_):
         raise OperationalError("connection refused")
 
+    scrape(client)  # a request to be counted: this test may be the first of its process
     monkeypatch.setattr(metric_queries, "read_metrics", away)
     said = samples(client)
     assert said["visage_database_up"] == 0
