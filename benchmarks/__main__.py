@@ -9,8 +9,7 @@ NAMES = (
     *("import_release", "open_study", "score", "pull", "annotate", "prepared", "page"),
     *("coverage", "coverage_shares", "coverage_agreement", "coverage_few", "coverage_groups"),
     "coverage_captions",
-    "associations",
-    "embedding_tests",
+    *("associations", "candidates", "embedding_tests", "asking"),
     *("jobs", "faults", "generate", "embed", "export", "release", "backup", "day"),
 )
 

@@ -7,11 +7,12 @@ import dataclasses
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,11 +21,14 @@ from metrics.candidates.identity_forms import SEVERAL, IdentityForms
 
 LONGEST_ATTRIBUTE = 200
 """Letters that the catalogue can hold."""
-_TUPLE = re.compile(r"\([^()]*\)")
 _NEITHER_LETTER_NOR_SPACE_NOR_HYPHEN = re.compile(r"[^\w\s-]|[\d_]")
 _HYPHENS = str.maketrans({"‐": "-", "‑": "-"})
-# Distinct tuples held before they are mapped: memory stays flat however many answers there are.
+# Candidates and elements held at most: memory stays flat however many answers there are.
 _MOST_HELD = 400_000
+_NO_GROUP = SEVERAL - 1
+_GROUP_BITS = 32
+_ATTRIBUTE = (1 << _GROUP_BITS) - 1
+_Numbers = npt.NDArray[np.int64]
 _AT_ONCE = 50_000
 _LETTERS_AT_ONCE = 20_000_000
 
@@ -76,23 +80,27 @@ class Extraction:
 
     forms: IdentityForms
     rules: RuleCounts = field(default_factory=RuleCounts)
-    _held: dict[str, int] = field(default_factory=dict)
     _counts: defaultdict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
-    _words: Words = field(init=False)
+    _held: list[tuple[_Numbers, _Numbers]] = field(default_factory=list)
+    """Candidates that are not in `_counts` yet, as (group and number of the attribute in one, how often)."""
+    _elements: _Elements = field(init=False)
 
     def __post_init__(self) -> None:
-        self._words = Words(self.forms)
+        self._elements = _Elements(self.forms)
 
     def add(self, texts: Iterable[str]) -> None:
         """Read answers; each is the text of `whole_text`."""
         for part in _batched(texts):
-            self._hold(part)
-            if len(self._held) > _MOST_HELD:
-                self._map_held()
+            groups, attributes = _read(part, self._elements, self.rules)
+            keys, times = np.unique(groups << _GROUP_BITS | attributes, return_counts=True)
+            self._held.append((keys, times))
+            held = sum(len(keys) for keys, _ in self._held)
+            if held > _MOST_HELD or len(self._elements) > _MOST_HELD:
+                self._count_held()
 
     def result(self) -> Extracted:
         """The candidates of all answers read so far."""
-        self._map_held()
+        self._count_held()
         counts: dict[int, dict[str, int]] = {}
         merged: dict[int, dict[str, str]] = {}
         rules = dataclasses.replace(self.rules)
@@ -105,80 +113,87 @@ class Extraction:
                 merged[group] = {**found.plurals, **found.ing}
         return Extracted(counts, merged, rules)
 
-    def _hold(self, texts: list[str]) -> None:
-        """Count the tuples of some answers. What follows a '(' up to the next one is a tuple if it is closed
-        there. Arrow divides the texts and counts equal pieces: in Python this takes twice as long."""
-        pieces = pc.split_pattern(pa.array(texts, pa.large_string()), "(")
-        starts = pieces.offsets.to_numpy()[:-1]
-        after = np.ones(len(pieces.values), dtype=bool)
-        after[starts] = False  # what precedes the first '('
-        closed = pc.match_substring(pieces.values, ")").to_numpy(zero_copy_only=False) & after
-        self.rules.answers += len(texts)
-        self.rules.answers_without_tuple += len(texts) - int(np.logical_or.reduceat(closed, starts).sum())
-        found = pieces.values.filter(pa.array(closed)).value_counts()
-        for piece, times in zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True):
-            inside = piece[: piece.index(")")]
-            self._held[inside] = self._held.get(inside, 0) + times
-
-    def _map_held(self) -> None:
-        rules, words = self.rules, self._words
-        text_of, group_of, changed = words.texts, words.groups, words.cleaned
-        for written, times in self._held.items():
-            rules.tuples += times
-            parts = written.split(",")
-            texts = [text_of[part] for part in parts]
-            if changed and not changed.isdisjoint(parts):
-                rules.cleaned += times
-            if len(texts) != 2 or "" in texts:
-                rules.not_two += times
-                continue
-            first, second = texts
-            read = read_pair(first, group_of[first], second, group_of[second])
-            if isinstance(read, str):
-                setattr(rules, read, getattr(rules, read) + times)
-                continue
-            group, attribute = read
-            if attribute is first:
-                rules.attribute_first += times
-            of_group = self._counts[group]
-            of_group[attribute] = of_group.get(attribute, 0) + times
+    def _count_held(self) -> None:
+        if not self._held:
+            return
+        keys, places = np.unique(np.concatenate([keys for keys, _ in self._held]), return_inverse=True)
+        times = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(times, places, np.concatenate([times for _, times in self._held]))
+        texts = self._elements.texts
+        rows = zip((keys >> _GROUP_BITS).tolist(), (keys & _ATTRIBUTE).tolist(), times.tolist(), strict=True)
+        for group, number, more in rows:
+            of_group, attribute = self._counts[group], texts[number]
+            of_group[attribute] = of_group.get(attribute, 0) + more
         self._held.clear()
-        if len(text_of) > _MOST_HELD:
-            self._words = Words(self.forms)
+        if len(self._elements) > _MOST_HELD:
+            self._elements = _Elements(self.forms)
 
 
-class _Texts(dict[str, str]):
-    """Elements by their text as written, each cleaned once. `cleaned`: those with other characters."""
-
-    def __init__(self) -> None:
-        self.cleaned: set[str] = set()
-
-    def __missing__(self, written: str) -> str:
-        text, cleaned = clean(written)
-        if cleaned:
-            self.cleaned.add(written)
-        self[written] = text
-        return text
-
-
-class _Groups(dict[str, int | None]):
-    """What cleaned texts name, each looked up once."""
+class _Elements(dict[str, tuple[int, int, bool, bool]]):
+    """Elements of tuples by their text as written, each cleaned and looked up once: the number of its cleaned
+    text in `texts` (0: there is none), the group that it names or _NO_GROUP, whether it was changed, and
+    whether it is too long for an attribute."""
 
     def __init__(self, forms: IdentityForms) -> None:
         self._find = forms.find
+        self.texts = [""]
+        self._numbers = {"": 0}
 
-    def __missing__(self, text: str) -> int | None:
-        self[text] = group = self._find(text)
-        return group
+    def __missing__(self, written: str) -> tuple[int, int, bool, bool]:
+        text, changed = clean(written)
+        number = self._numbers.setdefault(text, len(self.texts))
+        if number == len(self.texts):
+            self.texts.append(text)
+        group = self._find(text)
+        found = number, _NO_GROUP if group is None else group, changed, len(text) > LONGEST_ATTRIBUTE
+        self[written] = found
+        return found
 
 
-class Words:
-    """The elements of tuples: cleaned, and mapped to groups."""
+def _read(texts: Sequence[str], elements: _Elements, rules: RuleCounts) -> tuple[_Numbers, _Numbers]:
+    """The candidates in `texts`, in order: their groups, and their attributes by number in `elements`. Counts
+    the rules. What follows a '(' up to the next one is a tuple if it is closed there.
 
-    def __init__(self, forms: IdentityForms) -> None:
-        self.texts = _Texts()
-        self.cleaned = self.texts.cleaned
-        self.groups = _Groups(forms)
+    Arrow divides the texts, and only distinct elements are looked at one by one: in Python this takes several
+    times as long.
+    """
+    pieces = pc.split_pattern(pa.array(texts, pa.large_string()), "(")
+    starts = pieces.offsets.to_numpy()[:-1]
+    after = np.ones(len(pieces.values), dtype=bool)
+    after[starts] = False  # what precedes the first '('
+    closed = pc.match_substring(pieces.values, ")").to_numpy(zero_copy_only=False) & after
+    rules.answers += len(texts)
+    rules.answers_without_tuple += len(texts) - int(np.logical_or.reduceat(closed, starts).sum())
+    ended = pc.split_pattern(pieces.values.filter(pa.array(closed)), ")", max_splits=1)
+    parts = pc.split_pattern(ended.values.take(ended.offsets[:-1]), ",")
+    written = parts.values.dictionary_encode()
+    table = np.array([elements[one] for one in written.dictionary.to_pylist()], dtype=np.int64)
+    numbers, groups, changed, long = table.reshape(-1, 4).T
+    places, offsets = written.indices.to_numpy(), parts.offsets.to_numpy()
+    starts = offsets[:-1]
+    rules.tuples += len(starts)
+    if len(starts):
+        rules.cleaned += int(np.logical_or.reduceat(changed[places], starts).sum())
+
+    pairs = starts[np.diff(offsets) == 2]
+    first, second = places[pairs], places[pairs + 1]
+    both = (numbers[first] > 0) & (numbers[second] > 0)
+    first, second = first[both], second[both]
+    rules.not_two += len(starts) - len(first)
+    named = groups[first] != _NO_GROUP, groups[second] != _NO_GROUP
+    rules.no_identity += int((~named[0] & ~named[1]).sum())
+    rules.two_identities += int((named[0] & named[1]).sum())
+    one = named[0] ^ named[1]
+    turned = ~named[0][one]
+    first, second = first[one], second[one]
+    identity, attribute = np.where(turned, second, first), np.where(turned, first, second)
+    several = groups[identity] == SEVERAL
+    too_long = ~several & (long[attribute] > 0)
+    kept = ~(several | too_long)
+    rules.several_groups += int(several.sum())
+    rules.too_long += int(too_long.sum())
+    rules.attribute_first += int((turned & kept).sum())
+    return groups[identity[kept]], numbers[attribute[kept]]
 
 
 def clean(written: str) -> tuple[str, bool]:
@@ -198,26 +213,6 @@ def clean(written: str) -> tuple[str, bool]:
         text = unicodedata.normalize("NFC", text).translate(_HYPHENS)
     kept = _NEITHER_LETTER_NOR_SPACE_NOR_HYPHEN.sub("", text)
     return " ".join(kept.split()).strip("- ").lower(), len(kept) != len(text)
-
-
-def read_pair(
-    first: str, first_group: int | None, second: str, second_group: int | None
-) -> tuple[int, str] | str:
-    """(group, attribute) of a tuple with two elements, or the name of the rule in RuleCounts that drops
-    it."""
-    if first_group is None:
-        if second_group is None:
-            return "no_identity"
-        group, attribute = second_group, first
-    elif second_group is None:
-        group, attribute = first_group, second
-    else:
-        return "two_identities"
-    if group == SEVERAL:
-        return "several_groups"
-    if len(attribute) > LONGEST_ATTRIBUTE:
-        return "too_long"
-    return group, attribute
 
 
 def _batched(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -258,12 +253,8 @@ def whole_text(prompt: str, answer: str) -> str:
 
 def pairs_of(text: str, forms: IdentityForms) -> list[tuple[int, str]]:
     """The (group, attribute) pairs in one text of `whole_text`, before duplicates are merged."""
-    words, found = Words(forms), []
-    for written in _TUPLE.findall(text):
-        texts = [words.texts[part] for part in written[1:-1].split(",")]
-        if len(texts) == 2 and all(texts):
-            first, second = texts
-            read = read_pair(first, words.groups[first], second, words.groups[second])
-            if not isinstance(read, str):
-                found.append(read)
-    return found
+    elements = _Elements(forms)
+    groups, attributes = _read([text], elements, RuleCounts())
+    return [
+        (group, elements.texts[number]) for group, number in zip(groups.tolist(), attributes, strict=True)
+    ]
