@@ -91,7 +91,9 @@ class TestReal:
     def test_the_number_type_that_was_used_is_told_with_the_device(self, loaded, backend):
         assert ", float32, " in loaded(backend).about.device
 
-    def test_rows_are_not_filled_up_where_captions_need_not_repeat(self, loaded, images, backend, monkeypatch):
+    def test_rows_are_not_filled_up_where_captions_need_not_repeat(
+        self, loaded, images, backend, monkeypatch
+    ):
         """As on a GPU with a recipe that does not ask for it."""
         captioner = loaded(backend)
         monkeypatch.setattr(captioner, "batch", 4)
