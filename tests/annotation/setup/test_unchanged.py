@@ -79,8 +79,8 @@ FILES = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def lead(client):
+def maria():
+    """An administrator, and what the files name."""
     made = factories.user("maria")
     made.is_superuser = True
     made.save()
@@ -88,8 +88,19 @@ def lead(client):
     world.resource()
     world.pictures()
     world.rated()
-    client.force_login(made)
     return made
+
+
+@pytest.fixture(scope="module")
+def made(once):
+    return once(maria)
+
+
+@pytest.fixture
+def lead(db, made, tmp_path, client):
+    lead = made.copied(tmp_path)
+    client.force_login(lead)
+    return lead
 
 
 def begun(lead, text: str) -> str:

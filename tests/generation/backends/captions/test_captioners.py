@@ -147,7 +147,7 @@ class TestCoca:
         import open_clip
         import torch
 
-        here = load("coca", count=1, method="greedy").caption(images, count=1, seed=0)
+        here = load("coca", count=1, method="greedy", max_tokens=8).caption(images, count=1, seed=0)
         name = f"local-dir:{folders['coca']}"
         model, _, preprocess = open_clip.create_model_and_transforms(name)
         tokenizer = open_clip.get_tokenizer(name)

@@ -20,32 +20,39 @@ def loaded(load):
     return lambda backend: made.setdefault(backend, load(backend))
 
 
+@pytest.fixture(scope="module")
+def written(loaded, images):
+    """What each writes of the images, made once."""
+    made = {}
+    return lambda backend: (
+        made.get(backend) or made.setdefault(backend, loaded(backend).caption(images, count=4, seed=1))
+    )
+
+
 @pytest.mark.parametrize("backend", ALL)
 class TestContract:
-    def test_different_captions_best_first(self, loaded, images, backend):
-        for written in loaded(backend).caption(images, count=4, seed=1):
-            assert len(written) == 4
-            assert len({one.text.casefold() for one in written}) == 4
-            scores = [one.score for one in written]
+    def test_different_captions_best_first(self, written, backend):
+        for some in written(backend):
+            assert len(some) == 4
+            assert len({one.text.casefold() for one in some}) == 4
+            scores = [one.score for one in some]
             assert scores == sorted(scores, reverse=True)
 
-    def test_texts_that_a_database_takes(self, loaded, images, backend):
-        for written in loaded(backend).caption(images, count=4, seed=1):
-            for one in written:
+    def test_texts_that_a_database_takes(self, written, backend):
+        for some in written(backend):
+            for one in some:
                 assert one.text.isprintable()
                 assert one.text == " ".join(one.text.split()) != ""
 
-    def test_the_same_alone_in_company_and_again(self, loaded, images, backend):
-        captioner = loaded(backend)
-        together = captioner.caption(images, count=4, seed=1)
+    def test_the_same_alone_in_company_and_again(self, loaded, written, images, backend):
+        captioner, together = loaded(backend), written(backend)
         assert captioner.caption(images[::-1], count=4, seed=1) == together[::-1]
         assert captioner.caption([images[1]], count=4, seed=1) == [together[1]]
 
-    def test_another_seed_or_image_is_captioned_otherwise(self, loaded, images, backend):
-        captioner = loaded(backend)
-        first, second = captioner.caption(images[:2], count=4, seed=1)
+    def test_another_seed_or_image_is_captioned_otherwise(self, loaded, written, images, backend):
+        first, second, _ = written(backend)
         assert first != second
-        assert captioner.caption(images[:1], count=4, seed=2) != [first]
+        assert loaded(backend).caption(images[:1], count=4, seed=2) != [first]
 
     def test_grey_transparent_and_tiny_images(self, loaded, images, backend):
         odd = [images[0].convert("L"), images[0].convert("RGBA"), images[0].resize((1, 1))]
@@ -62,22 +69,21 @@ class TestContract:
             assert about.model == recipe(backend).model
             assert {"torch", "numpy", "pillow"} <= set(about.libraries)
 
-    def test_its_batch_can_be_lowered(self, load, images, backend):
-        captioner = load(backend)
-        captioner.batch = 2
+    def test_its_batch_can_be_lowered(self, loaded, images, backend, monkeypatch):
+        captioner = loaded(backend)
+        monkeypatch.setattr(captioner, "batch", 2)
         assert len(captioner.caption(images, count=2, seed=1)) == 3
 
 
 @pytest.mark.parametrize("backend", REAL)
 class TestReal:
-    def test_a_batch_changes_no_word(self, load, loaded, images, backend):
+    def test_a_batch_changes_no_word(self, loaded, written, images, backend, monkeypatch):
         """On a device of more room: goes of four images and their candidates."""
-        wide = load(backend)
-        wide.batch = 4
+        narrow, wide = written(backend), loaded(backend)
+        monkeypatch.setattr(wide, "batch", 4)
         assert wide.about.device.endswith("4 at a time")
         together = wide.caption(images, count=4, seed=1)
         assert wide.caption(images[2:], count=4, seed=1) == together[2:]
-        narrow = loaded(backend).caption(images, count=4, seed=1)
         assert [[one.text for one in some] for some in together] == [
             [one.text for one in some] for some in narrow
         ]
@@ -85,10 +91,13 @@ class TestReal:
     def test_the_number_type_that_was_used_is_told_with_the_device(self, loaded, backend):
         assert ", float32, " in loaded(backend).about.device
 
-    def test_rows_are_not_filled_up_where_captions_need_not_repeat(self, load, images, backend, monkeypatch):
+    def test_rows_are_not_filled_up_where_captions_need_not_repeat(
+        self, loaded, images, backend, monkeypatch
+    ):
         """As on a GPU with a recipe that does not ask for it."""
-        captioner = load(backend)
-        captioner.batch, decode, rows = 4, captioner._model.decode, []
+        captioner = loaded(backend)
+        monkeypatch.setattr(captioner, "batch", 4)
+        decode, rows = captioner._model.decode, []
         monkeypatch.setattr(
             captioner._model,
             "decode",
@@ -117,16 +126,16 @@ class TestReal:
         made = load(backend, dtype="bfloat16").caption(images[:1], count=4, seed=1)
         assert len(made[0]) == 4
 
-    def test_loading_again_writes_the_same(self, load, loaded, images, backend):
+    def test_loading_again_writes_the_same(self, load, loaded, written, images, backend):
         again = load(backend)
-        assert again.caption(images, count=4, seed=1) == loaded(backend).caption(images, count=4, seed=1)
+        assert again.caption(images, count=4, seed=1) == written(backend)
         assert again.about == loaded(backend).about
 
-    def test_memory_that_runs_out_halves_the_batch(self, load, images, backend, monkeypatch):
+    def test_memory_that_runs_out_halves_the_batch(self, loaded, images, backend, monkeypatch):
         import torch
 
-        captioner = load(backend)
-        captioner.batch = 4
+        captioner = loaded(backend)
+        monkeypatch.setattr(captioner, "batch", 4)
 
         def full(*args, **given):
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
@@ -139,8 +148,8 @@ class TestReal:
                 assert captioner.batch == left
         assert len(captioner.caption(images[:1], count=4, seed=1)[0]) == 4
 
-    def test_numbers_that_overflow(self, load, images, backend, monkeypatch):
-        captioner = load(backend)
+    def test_numbers_that_overflow(self, loaded, images, backend, monkeypatch):
+        captioner = loaded(backend)
         encode = captioner._model.encode
 
         def overflown(images, *, batch):
@@ -153,16 +162,16 @@ class TestReal:
         with pytest.raises(BackendError, match=r"NaN\. Choose dtype float32 or bfloat16"):
             captioner.caption(images, count=4, seed=1)
 
-    def test_nothing_but_empty_captions(self, load, images, backend, monkeypatch):
-        captioner = load(backend)
+    def test_nothing_but_empty_captions(self, loaded, images, backend, monkeypatch):
+        captioner = loaded(backend)
         monkeypatch.setattr(captioner._model, "decode", lambda encoded, picker: [" \x00\n"] * picker.rows)
         with pytest.raises(ValueError, match="only empty captions"):
             captioner.caption(images, count=4, seed=1)
 
     def test_few_different_captions_are_drawn_for_again_and_then_taken(
-        self, load, images, backend, monkeypatch
+        self, loaded, images, backend, monkeypatch
     ):
-        captioner = load(backend)
+        captioner = loaded(backend)
         asked = []
 
         def few(encoded, picker):
