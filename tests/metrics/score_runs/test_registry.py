@@ -46,6 +46,8 @@ def scored_by_every_metric() -> Study:
     unit = factories.attribute_unit(factories.task(study), "hat")
     for score in (5, 4, 4):
         factories.response(unit, values=[score])
+    # one that not all have rated yet
+    factories.response(factories.attribute_unit(unit.task, "sombrero"), values=[5])
     for text in ("hat", "sombrero", "kind"):  # a second group that is reported, with one that was seen
         factories.association(
             group_name="Nepali",
