@@ -160,11 +160,15 @@ def attribute_unit(of: Task, text: str | None = None, **fields) -> Unit:
 def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrero", "poor", "kind")) -> Unit:
     """A depiction unit: one page of attributes and none of the above, with open slots."""
     made = Unit.objects.create(task=of, position=of.units.count() + 1, image=picture, page=page)
-    for position, text in enumerate(texts, 1):
-        Option.objects.create(
-            unit=made, attribute=attribute(text), role=OptionRole.UNASSIGNED, position=position
-        )
-    Option.objects.create(unit=made, role=OptionRole.NONE_OF_ABOVE, position=len(texts) + 1)
+    Option.objects.bulk_create(
+        [
+            *(
+                Option(unit=made, attribute=attribute(text), role=OptionRole.UNASSIGNED, position=position)
+                for position, text in enumerate(texts, 1)
+            ),
+            Option(unit=made, role=OptionRole.NONE_OF_ABOVE, position=len(texts) + 1),
+        ]
+    )
     open_slots(made)
     return made
 
@@ -219,10 +223,12 @@ def response(
     )
     options = list(of.options.order_by("position"))
     default = 0 if of.task.kind == TaskKind.DEPICTION else scales.SCALES[of.task.kind][0].value
-    for option, value in zip(options, values or [default] * len(options), strict=True):
-        Judgement.objects.create(
+    Judgement.objects.bulk_create(
+        Judgement(
             response=made, option=option, value=value, position=option.position, justification=justification
         )
+        for option, value in zip(options, values or [default] * len(options), strict=True)
+    )
     return made
 
 

@@ -71,6 +71,9 @@ def group_images(
         PromptSet.NON_STEREOTYPICAL: [f"other word {number}" for number in range(attributes)],
     }
     found: dict[str, np.ndarray] = {}
+    images: list[Image] = []
+    provenances: list[Provenance] = []
+    embeddings: list[Embedding] = []
     index = Image.objects.filter(image_set=run.image_set, group=group).count()
     for prompt_set in sets:
         if prompt_set == PromptSet.DEFAULT:
@@ -79,9 +82,10 @@ def group_images(
             prompts = described_prompts(name, words[prompt_set], prompt_set)
         made = []
         for prompt in prompts:
+            attribute = factories.attribute(prompt.attribute) if prompt.attribute else None
             for _ in range(default_each if prompt_set == PromptSet.DEFAULT else each):
                 index += 1
-                image = Image.objects.create(
+                image = Image(
                     image_set=run.image_set,
                     group=group,
                     prompt=prompt.text,
@@ -90,17 +94,15 @@ def group_images(
                     height=64,
                     reference=f"{name}{index}.png",
                 )
-                Provenance.objects.create(
-                    image=image,
-                    prompt_set=prompt_set,
-                    attribute=factories.attribute(prompt.attribute) if prompt.attribute else None,
-                )
+                images.append(image)
+                provenances.append(Provenance(image=image, prompt_set=prompt_set, attribute=attribute))
                 vector = unit(centres[prompt_set] + noise * rng.normal(size=DIM) / np.sqrt(DIM))
-                Embedding.objects.create(
-                    run=run, image=image, dim=DIM, vector=vectors.pack(vector.astype(np.float32))
-                )
                 made.append(vector.astype(np.float32))
+                embeddings.append(Embedding(run=run, image=image, dim=DIM, vector=vectors.pack(made[-1])))
         found[prompt_set] = np.array(made)
+    Image.objects.bulk_create(images)
+    Provenance.objects.bulk_create(provenances)
+    Embedding.objects.bulk_create(embeddings)
     return found
 
 

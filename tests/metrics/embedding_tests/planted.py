@@ -73,8 +73,8 @@ def images(of: Run, group: str, rows: np.ndarray, *, axis: str = "race_colour") 
     there, _ = IdentityGroup.objects.get_or_create(name=group, axis=axis, defaults={"demonym": group})
     stored = np.stack([unit(row) for row in rows])
     first = 1 + Image.objects.filter(image_set=of.image_set, group=there).count()
-    for index, vector in enumerate(stored, start=first):
-        image = Image.objects.create(
+    made = Image.objects.bulk_create(
+        Image(
             image_set=of.image_set,
             group=there,
             index=index,
@@ -82,7 +82,12 @@ def images(of: Run, group: str, rows: np.ndarray, *, axis: str = "race_colour") 
             height=8,
             reference=f"{group}{index}.png",
         )
-        Embedding.objects.create(run=of, image=image, dim=len(vector), vector=vectors.pack(vector))
+        for index in range(first, first + len(stored))
+    )
+    Embedding.objects.bulk_create(
+        Embedding(run=of, image=image, dim=len(vector), vector=vectors.pack(vector))
+        for image, vector in zip(made, stored, strict=True)
+    )
     return stored
 
 

@@ -55,12 +55,16 @@ def embedded(
     )
     draws = np.random.default_rng(seed)
     for group in GROUPS:
-        for index in range(1, per_group + 1):
-            image = made.images.filter(group__name=group, index=index).first() or factories.image(
-                image_set=made, group_name=group, index=index
+        images = {image.index: image for image in made.images.filter(group__name=group)}
+        Embedding.objects.bulk_create(
+            Embedding(
+                run=run,
+                image=images.get(index) or factories.image(image_set=made, group_name=group, index=index),
+                dim=DIM,
+                vector=packed(draws.normal(size=DIM) + (3 if group == "White" else 0) * np.eye(DIM)[0]),
             )
-            vector = draws.normal(size=DIM) + (3 if group == "White" else 0) * np.eye(DIM)[0]
-            Embedding.objects.create(run=run, image=image, dim=DIM, vector=packed(vector))
+            for index in range(1, per_group + 1)
+        )
     return run
 
 
@@ -71,10 +75,16 @@ def packed(vector: np.ndarray) -> bytes:
 def texts(run: Run, *names: str, seed: int = 2) -> None:
     """“we” and “us” lie near the first axis, as the images of White people do."""
     draws = np.random.default_rng(seed)
-    for name in names or (*TEXTS, *(f"someone in {region}" for region in REGIONS)):
-        along = {"we": 3, "us": 3, "they": -3, "them": -3}.get(name, 0)
-        vector = draws.normal(size=DIM) / 2 + along * np.eye(DIM)[0]
-        TextEmbedding.objects.create(run=run, text=name, dim=DIM, vector=packed(vector))
+    along = {"we": 3, "us": 3, "they": -3, "them": -3}
+    TextEmbedding.objects.bulk_create(
+        TextEmbedding(
+            run=run,
+            text=name,
+            dim=DIM,
+            vector=packed(draws.normal(size=DIM) / 2 + along.get(name, 0) * np.eye(DIM)[0]),
+        )
+        for name in names or (*TEXTS, *(f"someone in {region}" for region in REGIONS))
+    )
 
 
 def toml(*, tests=(EAT, SC_EAT), ranking=None, name: str = "faces", encoder: str = "their-clip") -> str:

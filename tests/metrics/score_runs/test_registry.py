@@ -5,6 +5,7 @@ import io
 import pytest
 from django.core.management import call_command
 
+from annotation.models import Study
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.metric import VARIANTS
@@ -34,10 +35,8 @@ def compared_with(study, metric) -> dict[str, str]:
     return {"against": study.name} if metric.name.endswith("_difference") else {}
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize("metric", registry.metrics(), ids=lambda metric: metric.name)
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_metric_gives_the_scores_it_names_and_intervals_where_it_says_so(metric, variant):
+def scored_by_every_metric() -> Study:
+    """A study that has something for each metric."""
     study = depiction_study()
     captioned.of_study(study, captioned.SAID)
     run = pulled.embedding_run(study)
@@ -47,6 +46,8 @@ def test_a_metric_gives_the_scores_it_names_and_intervals_where_it_says_so(metri
     unit = factories.attribute_unit(factories.task(study), "hat")
     for score in (5, 4, 4):
         factories.response(unit, values=[score])
+    # one that not all have rated yet
+    factories.response(factories.attribute_unit(unit.task, "sombrero"), values=[5])
     for text in ("hat", "sombrero", "kind"):  # a second group that is reported, with one that was seen
         factories.association(
             group_name="Nepali",
@@ -56,6 +57,22 @@ def test_a_metric_gives_the_scores_it_names_and_intervals_where_it_says_so(metri
             mean=1.0,
             from_source=study.stereotype_source,
         )
+    return study
+
+
+@pytest.fixture(scope="module")
+def made(once):
+    return once(scored_by_every_metric).made.pk
+
+
+@pytest.fixture
+def study(db, made) -> Study:
+    return Study.objects.get(pk=made)
+
+
+@pytest.mark.parametrize("metric", registry.metrics(), ids=lambda metric: metric.name)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_metric_gives_the_scores_it_names_and_intervals_where_it_says_so(study, metric, variant):
     chosen = compared_with(study, metric)
     found = evaluate(
         study=study, metric=metric.name, variant=variant, resamples=100, seed=0, parameters=chosen
@@ -67,14 +84,10 @@ def test_a_metric_gives_the_scores_it_names_and_intervals_where_it_says_so(metri
     assert found.version == metric.version
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     "metric", [one for one in registry.metrics() if not one.variants_differ], ids=lambda one: one.name
 )
-def test_where_the_variants_are_said_to_be_the_same_they_are(metric):
-    study = depiction_study()
-    pulled.group_images(pulled.embedding_run(study), "Nepali")
-    factories.response(factories.attribute_unit(factories.task(study), "hat"), values=[5])
+def test_where_the_variants_are_said_to_be_the_same_they_are(study, metric):
     chosen = compared_with(study, metric)
     rows = [
         evaluate(
