@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 from django.core.cache import cache
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
@@ -259,10 +259,15 @@ def _repeated(statements: list[str]) -> str:
     return max(alike, key=alike.count)
 
 
+@pytest.fixture(scope="module")
+def made(once):
+    with override_settings(BOOTSTRAP_RESAMPLES=100):
+        return once(Growing)
+
+
 @pytest.fixture
-def world(settings):
-    settings.BOOTSTRAP_RESAMPLES = 100
-    return Growing()
+def world(db, made, tmp_path, few_resamples):
+    return made.copied(tmp_path)
 
 
 def test_no_page_asks_more_often_when_there_is_more(client, world):

@@ -236,9 +236,14 @@ def everything() -> dict[str, list]:
     }
 
 
+@pytest.fixture(scope="module")
+def made(once):
+    return once(lambda: (Team("ours"), Team("theirs", mark=MARK)))
+
+
 @pytest.fixture
-def teams():
-    return Team("ours"), Team("theirs", mark=MARK)
+def teams(db, made, tmp_path):
+    return made.copied(tmp_path)
 
 
 @pytest.fixture(autouse=True)

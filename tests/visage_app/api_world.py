@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from datetime import timedelta
 from pathlib import Path
 
+from django.utils import timezone
+
 from annotation.api import tokens
-from annotation.models import CatalogueImport, Delivery, ExportJob, Invitation, TaskKind, Webhook
+from annotation.models import ApiToken, CatalogueImport, Delivery, ExportJob, Invitation, TaskKind, Webhook
 from generation.recipes.recipes import CaptionRecipe
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -27,6 +31,8 @@ class World:
 
     def __init__(self, media: Path) -> None:
         self.media = media
+        self.locked: defaultdict[str | None, set[str]] = defaultdict(set)
+        """Type of a body -> operations that have refused who sends it with no token or a wrong one."""
         lead, annotator = factories.user("lead"), factories.user("annotator")
         admin = factories.user("admin", admin=True)
         self.secrets = {
@@ -35,6 +41,8 @@ class World:
             "annotator": self._token(annotator, *_SCOPES),
             "reader": self._token(lead, "read"),
         }
+        # When a token was used is written once a minute: not with every request, each of which is taken back.
+        ApiToken.objects.update(last_used_at=timezone.now() + timedelta(days=1))
         study = cast.depiction_study(name="hats", leads=[lead])
         factories.consent_text(study)
         factories.enrolment(study, who=factories.annotator(user=annotator), consented=True)

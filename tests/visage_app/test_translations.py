@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import polib
@@ -45,7 +46,9 @@ def _english_again():
     deactivate()
 
 
+@cache
 def catalogue(language: str) -> polib.POFile:
+    """Read once: it takes long, and no test changes it."""
     return polib.pofile(str(ROOT / "locale" / language / "LC_MESSAGES" / "django.po"))
 
 
@@ -53,6 +56,12 @@ def texts(entry: polib.POEntry) -> list[str]:
     """What stands for an entry: one text, or one for each plural form."""
     forms = entry.msgstr_plural
     return [forms[index] for index in sorted(forms)] if entry.msgid_plural else [entry.msgstr]
+
+
+@cache
+def known_texts(language: str) -> set[tuple[str | None, str]]:
+    """(context, text) of all that the catalogue has."""
+    return {(entry.msgctxt, entry.msgid) for entry in catalogue(language)}
 
 
 def placeholders(text: str) -> set[str]:
@@ -120,13 +129,13 @@ def test_the_compiled_catalogue_is_the_one_that_is_read(language):
 
 
 def test_both_languages_have_the_same_texts():
-    known = [{(entry.msgctxt, entry.msgid) for entry in catalogue(language)} for language in TRANSLATED]
+    known = [known_texts(language) for language in TRANSLATED]
     assert all(one == known[0] for one in known)
 
 
 @pytest.mark.parametrize("path", sorted(pages()), ids=lambda path: str(path.relative_to(ROOT / "templates")))
 def test_every_text_that_a_page_marks_is_in_the_catalogue(path):
-    known = {(entry.msgctxt, entry.msgid) for entry in catalogue("ar")}
+    known = known_texts("ar")
     source = path.read_text()
     for token in Lexer(source).tokenize():
         if token.token_type != TokenType.BLOCK:
@@ -202,7 +211,7 @@ def marked(path: Path) -> Iterator[tuple[str | None, str]]:
 
 
 def test_every_text_that_a_module_marks_is_in_the_catalogue():
-    known = {(entry.msgctxt, entry.msgid) for entry in catalogue("ar")}
+    known = known_texts("ar")
     apps = ("annotation", "generation", "metrics", "visage_app")
     modules = [path for app in apps for path in (ROOT / app).rglob("*.py")]
     found = {text for path in modules for text in marked(path)}

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from tests import factories
-from tests.test_access import EXPECTED, OPEN_TO_ALL, World, urls
+from tests.test_access import EXPECTED, OPEN_TO_ALL, World, as_each_role, urls
 
 pytestmark = pytest.mark.django_db
 LOGIN, PASSWORD = "/accounts/login/", "a-long-password"
@@ -208,20 +208,17 @@ def inert(page: str) -> None:
     assert "javascript:" not in page
 
 
-@pytest.mark.parametrize("role", ["anonymous", "annotator", "lead", "admin"])
-def test_every_page_is_strict_and_holds_nothing_inline(client, role):
+def test_every_page_is_strict_and_holds_nothing_inline(client):
     world = World()
-    if role != "anonymous":
-        client.force_login(world.people[role])
-    names = sorted(set(EXPECTED) - {"logout"})
-    for name in names:
-        answer = client.get(world.url(name))
-        strict(answer)
-        if name not in OPEN_TO_ALL:
-            assert "private" in answer.headers["Cache-Control"], name
-        body = answer.getvalue().decode(errors="replace")
-        if "text/html" in answer.headers.get("Content-Type", ""):
-            inert(body)
+    for role in as_each_role(client, world, ("anonymous", "annotator", "lead", "admin")):
+        for name in sorted(set(EXPECTED) - {"logout"}):
+            answer = client.get(world.url(name))
+            strict(answer)
+            if name not in OPEN_TO_ALL:
+                assert "private" in answer.headers["Cache-Control"], (role, name)
+            body = answer.getvalue().decode(errors="replace")
+            if "text/html" in answer.headers.get("Content-Type", ""):
+                inert(body)
 
 
 def test_pages_of_the_administration_and_of_the_api_and_of_errors_are_strict_too(client, monkeypatch):
