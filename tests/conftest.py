@@ -8,10 +8,11 @@ import gc
 import itertools
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,8 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix, t
         database.setdefault("TEST", {})["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
 
 
+MIGRATED = "migrated.sqlite3"
+"""Beside the database of the tests: what it was before the first of them, for installations to copy."""
 LEFT = "database sessions left open"
 
 
@@ -169,6 +172,10 @@ def django_db_setup(django_db_setup, django_db_blocker, request):
     with ExitStack() as stack:
         with django_db_blocker.unblock():
             stack.enter_context(emptied.by_deleting())
+            if connection.vendor == "sqlite":
+                connection.ensure_connection()
+                with closing(sqlite3.connect(migrated_beside(connection))) as copied:
+                    connection.connection.backup(copied)
         yield
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         return
@@ -183,6 +190,11 @@ def django_db_setup(django_db_setup, django_db_blocker, request):
         connection.close()
     told = [f"{database}: {state}, {query}" for _, database, state, query in left]
     getattr(request.config, "workeroutput", request.config.stash.setdefault(LEFT_HERE, {}))[LEFT] = told
+
+
+def migrated_beside(of) -> Path:
+    """Where the copy is."""
+    return Path(of.settings_dict["NAME"]).with_name(MIGRATED)
 
 
 OTHERS = """
