@@ -28,6 +28,7 @@ from django.db import connection, transaction
 from django.test import override_settings
 
 from tests import emptied
+from tests.migrated import MIGRATED
 from visage_app.storage import storages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -160,8 +161,6 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix, t
         database.setdefault("TEST", {})["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
 
 
-MIGRATED = "migrated.sqlite3"
-"""Beside the database of the tests: what it was before the first of them, for installations to copy."""
 LEFT = "database sessions left open"
 
 
@@ -174,8 +173,10 @@ def django_db_setup(django_db_setup, django_db_blocker, request):
             stack.enter_context(emptied.by_deleting())
             if connection.vendor == "sqlite":
                 connection.ensure_connection()
-                with closing(sqlite3.connect(migrated_beside(connection))) as copied:
+                migrated = Path(connection.settings_dict["NAME"]).with_name("migrated.sqlite3")
+                with closing(sqlite3.connect(migrated)) as copied:
                     connection.connection.backup(copied)
+                request.config.stash[MIGRATED] = migrated
         yield
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         return
@@ -190,11 +191,6 @@ def django_db_setup(django_db_setup, django_db_blocker, request):
         connection.close()
     told = [f"{database}: {state}, {query}" for _, database, state, query in left]
     getattr(request.config, "workeroutput", request.config.stash.setdefault(LEFT_HERE, {}))[LEFT] = told
-
-
-def migrated_beside(of) -> Path:
-    """Where the copy is."""
-    return Path(of.settings_dict["NAME"]).with_name(MIGRATED)
 
 
 OTHERS = """

@@ -15,9 +15,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import connection
 
-from tests.conftest import migrated_beside
+from tests.migrated import MIGRATED
 from tests.processes.starts import Started
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,10 +57,9 @@ def finish(process: Started | subprocess.Popen[str]):
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """A migrated SQLite file to copy, on whichever database this pass of the suite runs."""
-    if not on_postgresql():
-        # to migrate takes long, and other tests need it as well
-        request.getfixturevalue("django_db_setup")
-        return migrated_beside(connection)
+    # to migrate takes long: others may have done it in this process
+    if (found := request.config.stash.get(MIGRATED, None)) is not None:
+        return found
     folder = tmp_path_factory.mktemp("migrated")
     Installation(embedded(folder)).run("manage.py", "migrate", "-v0")
     return folder / "visage.sqlite3"
