@@ -8,10 +8,11 @@ import gc
 import itertools
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from django.db import connection, transaction
 from django.test import override_settings
 
 from tests import emptied
+from tests.migrated import MIGRATED
 from visage_app.storage import storages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -169,6 +171,12 @@ def django_db_setup(django_db_setup, django_db_blocker, request):
     with ExitStack() as stack:
         with django_db_blocker.unblock():
             stack.enter_context(emptied.by_deleting())
+            if connection.vendor == "sqlite":
+                connection.ensure_connection()
+                migrated = Path(connection.settings_dict["NAME"]).with_name("migrated.sqlite3")
+                with closing(sqlite3.connect(migrated)) as copied:
+                    connection.connection.backup(copied)
+                request.config.stash[MIGRATED] = migrated
         yield
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         return

@@ -157,6 +157,23 @@ def attribute_unit(of: Task, text: str | None = None, **fields) -> Unit:
     return made
 
 
+def attribute_units(of: Task, number: int) -> None:
+    """What so many calls of `attribute_unit` make for the one task of a new study, in a few statements."""
+    texts = [f"attribute {next(_numbers)}" for _ in range(number)]
+    attributes = Attribute.objects.bulk_create(Attribute(text=text) for text in texts)
+    units = Unit.objects.bulk_create(
+        Unit(task=of, position=position, attribute=each) for position, each in enumerate(attributes, start=1)
+    )
+    Option.objects.bulk_create(
+        Option(unit=each, attribute=each.attribute, role=OptionRole.STIMULUS, position=1) for each in units
+    )
+    places = [(unit, index, stratum) for unit in units for index, stratum in enumerate(of.strata)]
+    Slot.objects.bulk_create(
+        Slot(study=of.study, unit=unit, index=index, stratum=stratum, queue=queue)
+        for queue, (unit, index, stratum) in enumerate(places, start=1)
+    )
+
+
 def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrero", "poor", "kind")) -> Unit:
     """A depiction unit: one page of attributes and none of the above, with open slots."""
     made = Unit.objects.create(task=of, position=of.units.count() + 1, image=picture, page=page)

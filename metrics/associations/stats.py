@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats as scipy_stats
 
 LEVEL = 0.05
 ALPHA_0 = 500.0
@@ -69,6 +68,9 @@ def published_significance(counts: PairCounts, *, n: float) -> Scores:
     >>> published_significance(one, n=10).score.round(3).tolist()
     [0.948, 1.609, 1.609]
     """
+    # imported here because it takes 0.6 s
+    from scipy import stats as scipy_stats
+
     score = counts.tf * idf(counts.df, n)
     if len(score) < 2 or not np.ptp(score) > 0:
         p = np.full(len(score), np.nan)
@@ -92,6 +94,9 @@ def log_odds(counts: PairCounts, *, alpha_0: float = ALPHA_0) -> LogOdds:
 
     Raises ValueError unless `alpha_0` is positive.
     """
+    # imported here because it takes 0.6 s
+    from scipy import stats as scipy_stats
+
     if not alpha_0 > 0:
         raise ValueError(f"alpha_0 is {alpha_0}: choose a positive number.")
     if not len(counts):
@@ -127,6 +132,9 @@ def exact_q(counts: PairCounts) -> Floats:
     >>> exact_q(one).round(3).tolist()
     [0.009, 1.0, 0.01]
     """
+    # imported here because it takes 0.6 s
+    from scipy import stats as scipy_stats
+
     y = counts.tf
     of_word = np.bincount(counts.word, weights=y)[counts.word]
     share = np.bincount(counts.descriptor, weights=y)[counts.descriptor] / y.sum()

@@ -45,8 +45,7 @@ def set_up(units: str, people: str, strata: str) -> None:
     every second comes from Asia and every third is a man. Prints the enrolments' ids."""
     of = factories.study("load")
     task = factories.task(of, strata=strata.split("|"))
-    for _ in range(int(units)):
-        factories.attribute_unit(task)
+    factories.attribute_units(task, int(units))
     ids = []
     for number in range(int(people)):
         profile = {

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from tests.migrated import MIGRATED
 from tests.processes.starts import Started
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,8 +55,11 @@ def finish(process: Started | subprocess.Popen[str]):
 
 
 @pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def migrated_file(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """A migrated SQLite file to copy, on whichever database this pass of the suite runs."""
+    # to migrate takes long: others may have done it in this process
+    if (found := request.config.stash.get(MIGRATED, None)) is not None:
+        return found
     folder = tmp_path_factory.mktemp("migrated")
     Installation(embedded(folder)).run("manage.py", "migrate", "-v0")
     return folder / "visage.sqlite3"

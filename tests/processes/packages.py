@@ -25,9 +25,16 @@ import django.urls
 import django.views.generic
 import environ
 import httpx
-import numpy
+import numpy.random
 import PIL.Image
+import prometheus_client
 import psycopg
 import psycopg.types.json
+import pyarrow.compute
 import pyarrow.parquet
+import python_calamine
 import redis
+import requests
+import segno
+import uritemplate
+import xlsxwriter

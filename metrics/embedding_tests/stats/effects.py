@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
-from scipy.stats import t as student_t
 
 from metrics.core.stats import bootstrap
 from metrics.embedding_tests.stats.permutations import MOST_EXACT as MOST_EXACT
@@ -20,7 +18,6 @@ LESS = "less"
 PERMUTATIONS = 100_000
 _ROUNDING = 1e-12
 """A standard deviation that is this share of the largest value of both sides, or less, is none."""
-_TAILS = ndtri([0.025, 0.975])
 
 
 class DegenerateTest(ValueError):
@@ -89,6 +86,9 @@ def effect(
     >>> found.effect_size, round(found.t, 4), round(found.df, 4), found.p_permutation
     (2.0, 2.4495, 4.0, 0.1)
     """
+    # imported here because it takes 0.6 s
+    from scipy.stats import t as student_t
+
     if variant not in VARIANTS:
         raise ValueError(f"The variant is '{variant}'. Choose one of: {', '.join(VARIANTS)}.")
     if alternative not in {GREATER, LESS}:
@@ -158,6 +158,9 @@ def _interval(
     """The 95 % interval of d by the bias-corrected and accelerated bootstrap (Efron 1987,
     doi:10.1080/01621459.1987.10478410): plain percentiles lie too far from zero, since a resample varies less
     than its group (docs/embedding-tests.md shows the coverage of both)."""
+    # imported here because it takes 0.2 s
+    from scipy.special import ndtr, ndtri
+
     if not resamples:
         return float("nan"), float("nan")
     drawn = np.empty(resamples)
@@ -174,7 +177,7 @@ def _interval(
     below = (int((drawn < d).sum()) + int((drawn <= d).sum())) / 2
     # half a resample from the ends, so that the bias is finite
     bias = float(ndtri(np.clip(below, 0.5, len(drawn) - 0.5) / len(drawn))) if len(drawn) > 1 else 0.0
-    moved = bias + _TAILS
+    moved = bias + ndtri([0.025, 0.975])
     levels = ndtr(bias + moved / np.maximum(1 - _acceleration(x, y, variant) * moved, _ROUNDING))
     places = np.clip(np.ceil(np.round(levels * len(drawn), 9)).astype(int) - 1, 0, len(drawn) - 1)
     low, high = drawn[places].tolist()

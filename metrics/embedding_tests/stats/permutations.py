@@ -14,7 +14,6 @@ from math import ceil, comb
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -134,6 +133,9 @@ def _drawer(
 
 def _log_choose(values: int, chosen: Ints) -> Floats:
     """Logarithm of how many subsets there are; minus infinity where `chosen` is below 0 or above `values`."""
+    # imported here because it takes 0.2 s
+    from scipy.special import gammaln
+
     # the logarithm of gamma is infinite at 0, -1, -2 ...
     found: Floats = gammaln(values + 1) - gammaln(chosen + 1) - gammaln(values - chosen + 1)
     return found

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import pearsonr
 
 from metrics.core.stats import bootstrap
 
@@ -93,6 +92,9 @@ def compare(found: Floats, reference: Floats) -> Comparison:
 
 def correlate(found: Floats, reference: Floats) -> Correlation:
     """Shares of a group, and its reference or another variable, both of shape (regions,)."""
+    # imported here because it takes 0.6 s
+    from scipy.stats import pearsonr
+
     if problem := _problem(found, reference):
         nan = float("nan")
         return Correlation(nan, nan, nan, nan, n_regions=len(found), problem=problem)
