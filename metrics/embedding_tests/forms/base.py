@@ -29,6 +29,18 @@ def text_area(rows: int) -> forms.Textarea:
     return forms.Textarea(attrs={"rows": rows, "spellcheck": "false"})
 
 
+def table_field(label: Any, help_text: Any) -> forms.CharField:
+    """A table, pasted as CSV."""
+    return forms.CharField(
+        required=False,
+        max_length=LARGEST,
+        label=label,
+        help_text=help_text,
+        widget=text_area(4),
+        strip=False,
+    )
+
+
 class NamedForm(forms.Form):
     """A name that no other file has. An uploaded file becomes the text of its field, so that the page that
     shows errors has it too."""
@@ -36,22 +48,14 @@ class NamedForm(forms.Form):
     name = forms.SlugField(
         max_length=80, label=_("Name"), help_text=_("Short, for links: letters, digits, - and _.")
     )
-    reference = forms.CharField(
-        required=False,
-        max_length=LARGEST,
-        label=_("Reference table, as CSV"),
-        help_text=_("The first column is the region, each other column a group with its share."),
-        widget=text_area(4),
-        strip=False,
+    reference = table_field(
+        _("Reference table, as CSV"),
+        _("The first column is the region, each other column a group with its share."),
     )
     reference_file = forms.FileField(required=False, label=_("or upload it"))
-    variables = forms.CharField(
-        required=False,
-        max_length=LARGEST,
-        label=_("Table of other variables, as CSV"),
-        help_text=_("The first column is the region, each other column a variable with its numbers."),
-        widget=text_area(4),
-        strip=False,
+    variables = table_field(
+        _("Table of other variables, as CSV"),
+        _("The first column is the region, each other column a variable with its numbers."),
     )
     variables_file = forms.FileField(required=False, label=_("or upload it"))
     uploads: Mapping[str, str] = {"reference_file": "reference", "variables_file": "variables"}
