@@ -76,16 +76,16 @@ def test_rules_apply_in_the_order_of_the_protocol_and_each_is_counted():
         "(Mexican, lazy), (lazy, Mexicans)",  # one candidate, given twice
         '("Italy", 2 mafia!)',  # other characters go
         "(Mexican, lazy, hot), (Mexican), (), (Mexican, 42), (a,b),",
-        "(Mexican, Italian) (Nepal, cold) (Martian, green)",
+        "(Mexican, Italian) (Nepal, cold) (cold, Nepal) (Martian, green)",
         "I cannot answer that (sorry",
         "",
         f"(Mexican, {'x' * 201})",
     )
     assert named(found) == {"Mexican": {"lazy": 2}, "Italian": {"mafia": 1}}
     rules = found.rules
-    assert (rules.answers, rules.answers_without_tuple, rules.tuples) == (7, 2, 12)
+    assert (rules.answers, rules.answers_without_tuple, rules.tuples) == (7, 2, 13)
     assert (rules.cleaned, rules.not_two, rules.attribute_first) == (2, 4, 1)
-    assert (rules.no_identity, rules.two_identities, rules.several_groups, rules.too_long) == (2, 1, 1, 1)
+    assert (rules.no_identity, rules.two_identities, rules.several_groups, rules.too_long) == (2, 1, 2, 1)
 
 
 def test_plurals_and_forms_in_ing_count_for_the_attribute_if_the_group_has_it():
@@ -132,12 +132,13 @@ def test_an_answer_of_a_million_letters_is_read_and_counted():
     assert found.rules.answers_without_tuple == 2
 
 
-def test_reading_in_parts_gives_what_reading_at_once_gives(monkeypatch):
+@pytest.mark.parametrize("held", [5, 1000])
+def test_reading_in_parts_gives_what_reading_at_once_gives(monkeypatch, held):
     answers = [
         f"(Mexican, w{chr(97 + number % 26)}{chr(97 + number % 7)}), (Mexican, 'x')" for number in range(90)
     ]
     whole = extracted(*answers)
-    monkeypatch.setattr(extraction, "_MOST_HELD", 5)
+    monkeypatch.setattr(extraction, "_MOST_HELD", held)
     monkeypatch.setattr(extraction, "_AT_ONCE", 4)
     assert extracted(*answers) == whole
     assert whole.rules.tuples == 180
