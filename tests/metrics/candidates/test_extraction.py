@@ -144,6 +144,14 @@ def test_reading_in_parts_gives_what_reading_at_once_gives(monkeypatch, held):
     assert whole.rules.tuples == 180
 
 
+def test_what_is_held_does_not_grow_with_the_answers(monkeypatch):
+    monkeypatch.setattr(extraction, "_MOST_HELD", 5)
+    monkeypatch.setattr(extraction, "_AT_ONCE", 4)
+    reading = Extraction(FORMS)
+    reading.add(f"(nobody, {chr(97 + number % 26) * (1 + number // 26)})" for number in range(90))
+    assert len(reading._elements) <= 5 + 2 * 4
+
+
 REGIONS = {
     "Mexican": "Latin America",
     "Chilean": "Latin America",
