@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from django.core.cache import cache
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from generation.jobs.services import work
 from generation.models import Embedding, Job, Run, TextEmbedding
 from metrics.embedding_tests.figures import figure_of
 from metrics.embedding_tests.reference import US_STATES
+from metrics.embedding_tests.stats.ranking import correlate
 from metrics.embedding_tests.tested import by_encoder, with_vectors
 from tests import factories
 from tests.metrics.embedding_tests import stored as given
@@ -231,11 +234,16 @@ def test_the_ranking_shows_correlations_with_other_variables(client, reader, run
     text = page(client, "embedding_test_ranking", stored)
     one = with_vectors(stored, encoder="")
     [bias] = one.variable_correlations(one.ranking())
-    [row] = re.findall(r'<tr><th scope="row">bias</th>.*', text)
+    [row] = re.findall(r'<tr><th scope="row">bias</th>.*?</tr>', text, re.DOTALL)
     assert '<td class="number">4</td>' in row
     for each in bias.groups:
         assert f"{each.rho:.2f} ".replace("-", "−") in row
         assert f"p = {each.p_value:.3f}" in row
+
+
+def test_a_correlation_that_there_is_not_has_no_interval():
+    none = correlate(np.array([0.2, 0.3, 0.5]), np.ones(3))
+    assert render_to_string("metrics/embedding_tests/_correlation.html", {"numbers": none}).strip() == "–"
 
 
 def test_encoders_rank_side_by_side(client, reader, run):
