@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.core.stats import differences
+from metrics.core.stats import differences, spread
 from metrics.core.stats.checks import Bools, Floats
 from metrics.core.stats.differences import Difference
 from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.scales import Scale
+from metrics.core.stats.spread import Spread
 from metrics.score_runs.rows import Group, Inputs, ScoreRow, intervals_or_none, score_row
 
 SIDES = ("side: first", "side: second")
@@ -21,11 +23,13 @@ CONTRAST_SIDES = ("side: itself", "side: others")
 @dataclass(frozen=True)
 class Estimates:
     """Estimates for one group or a mean over groups: `values` (K,), their sample sizes `n`, and their
-    resamples (B, K), with B = 0 if none were drawn. NaN is undefined."""
+    influences or resamples (B, K), with B = 0 if none were drawn. NaN is undefined. `scales`: those of their
+    intervals."""
 
     values: Floats
     n: tuple[int, ...]
-    samples: Floats
+    spread: Spread
+    scales: tuple[Scale, ...]
 
 
 @dataclass(frozen=True)
@@ -46,17 +50,12 @@ Mean = Callable[[Sequence[Estimates]], Estimates]
 def mean(groups: Sequence[Estimates]) -> Estimates:
     """Unweighted means over groups, in each resample over the groups with a value; n is the number of
     groups."""
-    values, samples = (
-        _mean_of(np.stack([getattr(one, name) for one in groups])) for name in ("values", "samples")
-    )
-    return Estimates(values, (len(groups),) * len(values), samples)
-
-
-def _mean_of(stacked: Floats) -> Floats:
-    """The mean over the first axis without undefined values."""
+    stacked = np.stack([one.values for one in groups])
     known = ~np.isnan(stacked)
     total, number = np.where(known, stacked, 0.0).sum(axis=0), known.sum(axis=0)
-    return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
+    values = np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+    together = spread.mean([one.spread for one in groups], known)
+    return Estimates(np.asarray(values), (len(groups),) * len(values), together, groups[0].scales)
 
 
 def difference_rows(
@@ -69,8 +68,12 @@ def difference_rows(
     """Rows of the differences of each of `names` with p, with q over all of `found`, and of both sides with
     their intervals."""
     rows = []
+    apart = [_differences(pair) for pair in found]
     for index, name in enumerate(names):
-        compared = [(pair.group, pair.part, pair.n[index], _difference(pair, index)) for pair in found]
+        compared = [
+            (pair.group, pair.part, pair.n[index], each[index])
+            for pair, each in zip(found, apart, strict=True)
+        ]
         rows += rows_with_q(name, compared, inputs)
     for pair in found:
         for side, measured in zip(sides, (pair.first, pair.second), strict=True):
@@ -79,19 +82,15 @@ def difference_rows(
     return rows
 
 
-def _difference(pair: ComparedEstimates, index: int) -> Difference:
-    return differences.difference(
-        float(pair.first.values[index]),
-        float(pair.second.values[index]),
-        first_samples=pair.first.samples[:, index],
-        second_samples=pair.second.samples[:, index],
-    )
+def _differences(pair: ComparedEstimates) -> list[Difference]:
+    return spread.difference(pair.first.values, pair.second.values, (pair.first.spread, pair.second.spread))
 
 
 def _side_rows(
     names: Sequence[str], measured: Estimates, group: Group | None, part: str, inputs: Inputs
 ) -> list[ScoreRow]:
-    intervals = intervals_or_none(measured.samples if inputs.resamples else None, measured.values)
+    of_side = measured.spread if inputs.with_intervals else None
+    intervals = intervals_or_none(of_side, measured.values, measured.scales)
     return [
         score_row(name, value, n, interval, group=group, part=part)
         for name, value, n, interval in zip(
@@ -108,7 +107,7 @@ def rows_with_q(
     q = differences.false_discovery([each.p for *_, each in found])
     for (group, part, n, each), adjusted in zip(found, q.tolist(), strict=True):
         numbers: list[tuple[str, float, Interval | None]] = [(name, each.value, None)]
-        if inputs.resamples:
+        if inputs.with_intervals:
             numbers = [
                 (name, each.value, each.interval),
                 (f"{name}_p", each.p, None),

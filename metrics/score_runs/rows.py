@@ -1,15 +1,16 @@
 """Score rows, and the inputs they are computed from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from annotation.models import Study
-from metrics.core.stats.checks import Floats
-from metrics.core.stats.percentiles import Interval, percentile_intervals
+from metrics.core.stats import spread
+from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.scales import NUMBER, Scale
+from metrics.core.stats.spread import Spread
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,22 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a metric. `parameters` has all parameters of the metric, given or default."""
+    """The inputs of a metric. `parameters` has all parameters of the metric, given or default.
+
+    Intervals are computed from influences if `clustered`, else from bootstrap `resamples`; without both there
+    are none.
+    """
 
     study: Study
     variant: str = "corrected"
     resamples: int = 0
     seed: int = 0
     parameters: Mapping[str, str] = field(default_factory=dict)
+    clustered: bool = False
+
+    @property
+    def with_intervals(self) -> bool:
+        return self.clustered or self.resamples > 0
 
 
 Compute = Callable[[Inputs], list[ScoreRow]]
@@ -103,11 +113,11 @@ def score_row(
     )
 
 
-def intervals_or_none(samples: Floats | None, estimates: ArrayLike) -> list[Interval | None]:
-    """`percentile_intervals` of `samples` (B, M); M times None if there are no samples."""
-    if samples is None or not len(samples):
-        return [None] * np.size(estimates)
-    return [*percentile_intervals(samples, estimates)]
+def intervals_or_none(
+    samples: Spread | None, estimates: ArrayLike, scales: Scale | Sequence[Scale] = NUMBER
+) -> list[Interval | None]:
+    """The interval of each of M scores from their resamples or influences; M times None without."""
+    return spread.intervals(samples, estimates, scales)
 
 
 def defined(value: float) -> float | None:

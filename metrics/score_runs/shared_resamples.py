@@ -7,8 +7,8 @@ from typing import TypeVar, cast
 
 from metrics.score_runs.rows import Inputs
 
-Key = tuple[str, int, int]
-"""(digest of the inputs, seed, number of resamples)."""
+Key = tuple[str, int, int, bool]
+"""(digest of the inputs, seed, number of resamples, whether influences are computed instead)."""
 T = TypeVar("T")
 _cache: ContextVar[dict[str, tuple[Key, object]] | None] = ContextVar("kept", default=None)
 
@@ -33,12 +33,12 @@ def is_sharing() -> bool:
 
 def is_shared(inputs: Inputs) -> bool:
     """Whether the draws of `inputs` are kept for the next metric."""
-    return is_sharing() and inputs.resamples > 0
+    return is_sharing() and inputs.with_intervals
 
 
 def draw_once(kind: str, inputs: Inputs, digest: str, draw: Callable[[], T]) -> T:
     """The kept result of `draw` for these inputs, or a new one. Call only if `is_shared`."""
-    kept, key = _cache.get(), (digest, inputs.seed, inputs.resamples)
+    kept, key = _cache.get(), (digest, inputs.seed, inputs.resamples, inputs.clustered)
     assert kept is not None
     if kind not in kept or kept[kind][0] != key:
         kept.pop(kind, None)  # free the memory of the old draw first

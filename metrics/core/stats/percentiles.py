@@ -10,15 +10,16 @@ from metrics.core.stats.checks import Floats
 
 @dataclass(frozen=True)
 class Interval:
-    """A percentile interval; `low` and `high` are NaN if there is none.
+    """A 95 % interval; `low` and `high` are NaN if there is none.
 
-    `infinite` and `undefined` count the resamples with an infinite value and with none.
+    `infinite` and `undefined` count the resamples with an infinite value and with none; None if nothing was
+    resampled.
     """
 
     low: float
     high: float
-    infinite: int
-    undefined: int
+    infinite: int | None = None
+    undefined: int | None = None
 
 
 def percentile_intervals(samples: ArrayLike, estimates: ArrayLike, *, level: float = 0.95) -> list[Interval]:

@@ -1,0 +1,19 @@
+"""The values that scores can have, and the scale on which their intervals are symmetric."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Scores from `low` to `high`. Intervals are symmetric on the logit scale if both are finite, on the
+    logarithmic scale if only `low` is, else as they are; they never leave the range."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+
+
+SHARE = Scale(0.0, 1.0)
+PER_CENT = Scale(0.0, 100.0)
+COEFFICIENT = Scale(-1.0, 1.0)  # the logit scale of (1 + r) / 2 is Fisher's z, doubled
+RATIO = Scale(0.0)
+NUMBER = Scale()

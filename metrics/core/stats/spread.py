@@ -1,0 +1,71 @@
+"""How much scores vary by chance: resamples of the bootstrap, or influences. One of the two, wherever scores
+are averaged, compared and given intervals."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.core.stats import clustered, differences, influence
+from metrics.core.stats.checks import Bools, Floats
+from metrics.core.stats.differences import Difference
+from metrics.core.stats.influence import Influences
+from metrics.core.stats.percentiles import Interval, percentile_intervals
+from metrics.core.stats.scales import NUMBER, Scale
+
+Spread = Floats | Influences
+"""The resamples (B, M) of M scores, or their influences."""
+
+
+def intervals(
+    spread: Spread | None, values: ArrayLike, scales: Scale | Sequence[Scale] = NUMBER
+) -> list[Interval | None]:
+    """The interval of each of `values` (M,); M times None without a spread, or with one of no resamples."""
+    if isinstance(spread, Influences):
+        return [*clustered.intervals(values, spread, scales)]
+    if spread is None or not len(spread):
+        return [None] * np.size(values)
+    return [*percentile_intervals(spread, values)]
+
+
+def columns(spread: Spread, places: ArrayLike) -> Spread:
+    """Of the scores at these places only."""
+    if isinstance(spread, Influences):
+        return spread.columns(places)
+    return np.asarray(spread[:, np.asarray(places)])
+
+
+def mean(spreads: Sequence[Spread], known: Bools) -> Spread:
+    """Of the unweighted means over G groups; `known` (G, M): which groups have a value of each score.
+    Resamples are averaged over the groups that have a value in them."""
+    linear = [each for each in spreads if isinstance(each, Influences)]
+    if linear:
+        weights = known / np.maximum(known.sum(axis=0), 1)
+        return influence.total(list(zip(weights, linear, strict=True)))
+    stacked = np.stack([each for each in spreads if not isinstance(each, Influences)])
+    there = ~np.isnan(stacked)
+    sums, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)
+    return np.asarray(np.divide(sums, number, out=np.full(sums.shape, np.nan), where=number > 0))
+
+
+def difference(first: ArrayLike, second: ArrayLike, spreads: tuple[Spread, Spread]) -> list[Difference]:
+    """`first` minus `second` (M,) for each score, with interval and p. The resamples of both are of the same
+    draws; of influences, images and annotators with the same labels are the same."""
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    a, b = spreads
+    if isinstance(a, Influences) and isinstance(b, Influences):
+        with np.errstate(invalid="ignore"):
+            values = one - other
+        apart = influence.total([(1.0, a), (-1.0, b)])
+        found = clustered.intervals(values, apart, NUMBER)
+        p = clustered.two_sided_p(values, apart)
+        return [
+            Difference(value, interval, chance)
+            for value, interval, chance in zip(values.tolist(), found, p.tolist(), strict=True)
+        ]
+    assert not isinstance(a, Influences)
+    assert not isinstance(b, Influences)
+    return [
+        differences.difference(x, y, first_samples=a[:, place], second_samples=b[:, place])
+        for place, (x, y) in enumerate(zip(one.tolist(), other.tolist(), strict=True))
+    ]
