@@ -1,0 +1,102 @@
+"""Intervals and p from influences (PROTOCOL §10)."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metrics.core.stats import clustered, spread
+from metrics.core.stats.influence import influences
+from metrics.core.stats.scales import COEFFICIENT, NUMBER, PER_CENT, RATIO, SHARE, Scale
+
+
+def of(se, *, clusters=10, step=0.001):
+    """Influences with this standard error, clusters - 1 degrees of freedom, and this step."""
+    values = np.where(np.arange(clusters) % 2, 1.0, -1.0)[:, None] * np.atleast_1d(se)
+    found = influences(
+        values / np.sqrt(clusters) * np.sqrt((clusters - 1) / clusters),
+        images=np.arange(clusters),
+        annotators=np.full(clusters, -1),
+        step=np.full(np.size(se), step),
+    )
+    errors, freedom = found.standard_errors()
+    assert errors == pytest.approx(np.maximum(se, step))
+    assert freedom == pytest.approx(clusters - 1)
+    return found
+
+
+T = stats.t.ppf(0.975, 9)
+
+
+def test_a_number_has_a_t_interval():
+    [found] = clustered.intervals([3.0], of(0.5), NUMBER)
+    assert (found.low, found.high) == pytest.approx((3 - T * 0.5, 3 + T * 0.5))
+    assert found.infinite is None
+    assert found.undefined is None
+
+
+def test_a_share_is_symmetric_on_the_logit_scale():
+    [found] = clustered.intervals([0.2], of(0.05), SHARE)
+    logit = [np.log(bound / (1 - bound)) for bound in (found.low, 0.2, found.high)]
+    assert logit[1] - logit[0] == pytest.approx(T * 0.05 / (0.2 * 0.8))
+    assert logit[2] - logit[1] == pytest.approx(logit[1] - logit[0])
+    [percent] = clustered.intervals([20.0], of(5.0), PER_CENT)
+    assert (percent.low, percent.high) == pytest.approx((100 * found.low, 100 * found.high))
+
+
+def test_a_ratio_is_symmetric_on_the_logarithmic_scale_and_a_coefficient_on_fishers():
+    ratio, coefficient = clustered.intervals([2.0, 0.4], of([0.3, 0.1]), [RATIO, COEFFICIENT])
+    assert (ratio.low, ratio.high) == pytest.approx((2 * np.exp(-T * 0.15), 2 * np.exp(T * 0.15)))
+    reach = T * 0.1 / (1 - 0.4**2)
+    ends = np.tanh([np.arctanh(0.4) - reach, np.arctanh(0.4) + reach])
+    assert (coefficient.low, coefficient.high) == pytest.approx(tuple(ends))
+
+
+@pytest.mark.parametrize(
+    ("value", "scale"), [(0.0, SHARE), (1.0, SHARE), (1.0, COEFFICIENT), (4.0, Scale(-1, 4)), (0.0, RATIO)]
+)
+def test_what_was_never_seen_has_a_bound_all_the_same(value, scale):
+    [found] = clustered.intervals([value], of(0.0, step=0.01), scale)
+    assert found.low < found.high
+    assert value in (found.low, found.high)
+    assert scale.low <= found.low
+    assert found.high <= scale.high
+
+
+def test_none_of_n_has_the_bound_of_clopper_and_pearson():
+    """With as many clusters as answers it is that of n; with few clusters wider."""
+    [many] = clustered.intervals([0.0], of(0.0, clusters=4000, step=1 / 40), SHARE)
+    assert many.low == 0
+    assert many.high == pytest.approx(1 - 0.025 ** (1 / 40), rel=0.01)
+    assert many.high == pytest.approx(stats.beta.ppf(0.975, 1, 40), rel=0.01)
+    [few] = clustered.intervals([0.0], of(0.0, clusters=5, step=1 / 40), SHARE)
+    assert few.high > 1.5 * many.high
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_an_undefined_or_infinite_score_has_no_interval(value):
+    [found] = clustered.intervals([value], of(0.1), RATIO)
+    assert np.isnan(found.low)
+    assert np.isnan(found.high)
+
+
+def test_bounds_stay_within_the_scale_however_large_the_error():
+    for scale, value in ((SHARE, 0.5), (COEFFICIENT, -0.9), (RATIO, 0.1)):
+        [found] = clustered.intervals([value], of(50.0), scale)
+        assert scale.low <= found.low < value < found.high <= scale.high
+
+
+def test_p_is_that_of_t_and_agrees_with_the_interval():
+    found = of([0.5, 0.5])
+    p = clustered.two_sided_p([1.0, T * 0.5], found)
+    assert p == pytest.approx([2 * stats.t.sf(2.0, 9), 0.05])
+
+
+def test_a_difference_has_an_interval_and_p_by_either_method():
+    one, two = of([0.1]), of([0.1])
+    [found] = spread.difference([0.5], [0.5], (one, two))
+    assert found.value == 0
+    assert found.p == 1
+    samples = np.array([[0.4], [0.5], [0.6]])
+    [drawn] = spread.difference([0.5], [0.2], (samples, samples - 0.3))
+    assert drawn.interval.low == pytest.approx(0.3)
+    assert drawn.interval.undefined == 0
