@@ -6,17 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from metrics.comparisons.paired_groups import compared_studies, drawn_pairs
-from metrics.core.stats import clustered, differences, spread
-from metrics.core.stats.checks import Floats
 from metrics.core.stats.differences import Difference
 from metrics.core.stats.influence import Influences
-from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import SHARE
-from metrics.depiction import stats
+from metrics.depiction import tendencies
 from metrics.depiction.data import GroupFrame
 from metrics.depiction.likelihood_influences import SumInfluences
 from metrics.depiction.scores import group_tendency
-from metrics.depiction.scores.group_tendency import GroupTendency
 from metrics.depiction.scores.measures import (
     MeasuredGroup,
     Ratings,
@@ -24,6 +20,7 @@ from metrics.depiction.scores.measures import (
     measured_groups,
     read_ratings,
 )
+from metrics.depiction.tendencies import GroupTendency
 from metrics.score_runs import compared_rows
 from metrics.score_runs.compared_rows import SIDES, ComparedEstimates, Estimates
 from metrics.score_runs.rows import Inputs, ScoreRow
@@ -37,7 +34,7 @@ def tendency_difference_scores(inputs: Inputs) -> list[ScoreRow]:
     known = False
     for sides, first, second in _reported(drawn_pairs(inputs)):
         number = first.point.n_stereotypical + first.point.n_random
-        found.append((sides[0].without_responses().frame, number, _differences(first, second)))
+        found.append((sides[0].without_responses().frame, number, tendencies.differences_of(first, second)))
         scored.append((first, second))
         known |= _shares_annotators(sides, inputs)
     rows = [
@@ -72,9 +69,9 @@ def _shares_annotators(sides: tuple[MeasuredGroup, MeasuredGroup], inputs: Input
 
 def _means(scored: list[tuple[GroupTendency, GroupTendency]], inputs: Inputs) -> list[ScoreRow]:
     """Rows of the means of both sides over all groups, and their differences."""
-    sides = [group_tendency.mean([pair[place] for pair in scored]) for place in (0, 1)]
+    sides = [tendencies.mean([pair[place] for pair in scored]) for place in (0, 1)]
     rows = []
-    for name, each in zip(NAMES, _differences(*sides), strict=True):
+    for name, each in zip(NAMES, tendencies.differences_of(*sides), strict=True):
         rows += compared_rows.rows_with_q(name, [(None, "", len(scored), each)], inputs)
     for part, side in zip(SIDES, sides, strict=True):
         rows += group_tendency.score_rows(side, None, part=part, groups=len(scored))
@@ -82,54 +79,7 @@ def _means(scored: list[tuple[GroupTendency, GroupTendency]], inputs: Inputs) ->
 
 
 def _tendency(group: MeasuredGroup) -> GroupTendency:
-    return group_tendency.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
-
-
-def _differences(first: GroupTendency, second: GroupTendency) -> list[Difference]:
-    """The differences of l_stereo and l_random, and the logarithm of the ratio of theta."""
-    a, b, one, two = first.likelihoods, second.likelihoods, first.values, second.values
-    if isinstance(a, SumInfluences) and isinstance(b, SumInfluences):
-        return _clustered_differences(first, second)
-    assert isinstance(a, np.ndarray)
-    assert isinstance(b, np.ndarray)
-    return [
-        *spread.difference(one[:2], two[:2], (a, b)),
-        differences.log_ratio(
-            float(one[2]),
-            float(two[2]),
-            first_samples=stats.ratio(a[:, 0], a[:, 1]),
-            second_samples=stats.ratio(b[:, 0], b[:, 1]),
-        ),
-    ]
-
-
-def _clustered_differences(first: GroupTendency, second: GroupTendency) -> list[Difference]:
-    """The same from influences. Where one theta is 0 or infinite, the logarithm of their ratio has no p, and
-    its interval goes from the least to the largest that the intervals of both allow."""
-    sides = (first, second)
-    with np.errstate(divide="ignore"):
-        values = [np.append(side.values[:2], np.log(side.values[2])) for side in sides]
-    one, two = (
-        side.likelihoods.of(_log_gradient(side.point))
-        for side in sides
-        if isinstance(side.likelihoods, SumInfluences)
-    )
-    stereo, random, theta = spread.difference(values[0], values[1], (one, two))
-    if np.isinf(theta.value):
-        ends = [side.intervals()[2] or clustered.NONE for side in sides]
-        with np.errstate(divide="ignore"):
-            low, high = np.log([ends[0].low, ends[0].high]) - np.log([ends[1].high, ends[1].low])
-        theta = Difference(theta.value, Interval(float(low), float(high)), float("nan"))
-    return [stereo, random, theta]
-
-
-def _log_gradient(point: stats.Tendency) -> Floats:
-    """The derivatives of l_stereo, l_random and ln theta with respect to the first two (2, 3); of ln theta 0
-    if it is infinite or undefined."""
-    gradient = np.eye(2, 3)
-    if point.l_stereo > 0 and point.l_random > 0:
-        gradient[:, 2] = 1 / point.l_stereo, -1 / point.l_random
-    return gradient
+    return tendencies.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
 
 
 def tendency_contrast_scores(inputs: Inputs) -> list[ScoreRow]:

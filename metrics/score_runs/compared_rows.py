@@ -90,7 +90,10 @@ def difference_rows(
 
 
 def _differences(pair: ComparedEstimates) -> list[Difference]:
-    return spread.difference(pair.first.values, pair.second.values, (pair.first.spread, pair.second.spread))
+    first, second = pair.first, pair.second
+    return spread.difference(
+        first.values, second.values, (first.spread, second.spread), (first.scales, second.scales)
+    )
 
 
 def _side_rows(

@@ -13,7 +13,7 @@ from metrics.core.stats import bootstrap
 from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.scales import SHARE, Scale
 from metrics.core.stats.spread import Spread
-from metrics.depiction import stats
+from metrics.depiction import offensiveness, stats, tendencies
 from metrics.depiction.data import GroupFrame, read_depiction
 from metrics.depiction.likelihood_influences import LikelihoodInfluences, likelihood_influences
 from metrics.depiction.scores import group_tendency
@@ -170,7 +170,7 @@ def as_variant(group: MeasuredGroup, variant: str, *, none_of_above_selected: bo
 def tendency_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
     for group in measured_groups(inputs, none_of_above_selected=False):
-        found = group_tendency.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
+        found = tendencies.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
         if found.point.n_stereotypical >= 2:
             rows += group_tendency.score_rows(found, group.frame)
     return rows
@@ -218,27 +218,12 @@ def read_ratings(study: Study, variant: str) -> Ratings:
 def group_offensiveness(
     group: MeasuredGroup, ratings: Ratings
 ) -> tuple[stats.Offensiveness, Spread, Scale] | None:
-    """O(id) of a group with its resamples (B, 1), B = 0 if none were drawn, or influences, and its scale.
-    None without stereotypes.
-
-    Influences and scale are those of L(stereo), times the mean rating of the attributes marked as present.
-    """
+    """O(id) of a group as in `offensiveness.compute`; None without stereotypes."""
     chosen, ids = group.frame.stereotypical, group.frame.attribute_ids
     if not chosen.any():
         return None
     rated = [ratings[group.frame.group_id, ids[place] or 0] for place in np.flatnonzero(chosen).tolist()]
-    l_stereo = stats.tendency(group.k, group.n, chosen).l_stereo
-    point = stats.offensiveness(l_stereo, group.k[chosen], rated)
-    rating = point.value / l_stereo if point.n else 0.0  # of something selected, so that l_stereo is above 0
-    scale = Scale(min(rating, 0.0), max(rating, 0.0))
-    if isinstance(group.likelihoods, LikelihoodInfluences):
-        weights = group_tendency.mean_weights(group.n, chosen)
-        return point, group.likelihoods.of(rating * weights[:, None]), scale
-    if group.likelihoods is None or group.selections is None:
-        return point, np.empty((0, 1)), scale
-    drawn = stats.mean_over(group.likelihoods, chosen)
-    samples = stats.resampled_offensiveness(drawn, group.selections[:, chosen], rated)
-    return point, samples[:, None], scale
+    return offensiveness.compute(group.k, group.n, chosen, rated, group.likelihoods, group.selections)
 
 
 def offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:

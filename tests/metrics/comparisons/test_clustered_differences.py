@@ -9,8 +9,9 @@ from annotation.models import Response
 from metrics.comparisons import paired_groups, scores
 from metrics.core.stats import clustered
 from metrics.core.stats.scales import NUMBER
+from metrics.depiction import tendencies
 from metrics.depiction.likelihood_influences import likelihood_influences
-from metrics.depiction.scores import group_tendency, measures
+from metrics.depiction.scores import measures
 from metrics.score_runs.rows import Inputs
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
@@ -154,7 +155,7 @@ def side(rates, seed=0, images=10, people=6, first_image=0):
         images=first_image + np.repeat(np.arange(images), people),
         annotators=np.tile(np.arange(people), images),
     )
-    return group_tendency.compute(k.sum(0), np.full(4, len(k)), STEREO, influences)
+    return tendencies.compute(k.sum(0), np.full(4, len(k)), STEREO, influences)
 
 
 SOME, NONE_STEREO, NONE_RANDOM, NOTHING = (
@@ -170,7 +171,7 @@ def test_what_images_on_both_sides_do_cancels():
     do not."""
     seen = np.repeat(np.random.default_rng(0).random((12, 4)) < 0.5, 6, axis=0).astype(int)
     sides = [
-        group_tendency.compute(
+        tendencies.compute(
             seen.sum(0),
             np.full(4, len(seen)),
             STEREO,
@@ -184,7 +185,7 @@ def test_what_images_on_both_sides_do_cancels():
         )
         for first_image, first_person in ((0, 0), (0, 50), (100, 50))
     ]
-    same, other = (scores._differences(sides[0], each)[0] for each in sides[1:])
+    same, other = (tendencies.differences_of(sides[0], each)[0] for each in sides[1:])
     assert same.value == other.value == 0
     assert same.p == other.p == 1
     assert 0 < same.interval.high < other.interval.high / 3
@@ -193,18 +194,18 @@ def test_what_images_on_both_sides_do_cancels():
 class TestLogRatios:
     def test_a_log_ratio_is_the_difference_of_logarithms(self):
         one, two = side(SOME), side(SOME, seed=1, first_image=100)
-        *_, found = scores._differences(one, two)
+        *_, found = tendencies.differences_of(one, two)
         assert found.value == pytest.approx(math.log(one.point.theta / two.point.theta))
         assert found.interval.low < found.value < found.interval.high
         assert 0 < found.p < 1
-        *_, turned = scores._differences(two, one)
+        *_, turned = tendencies.differences_of(two, one)
         assert [turned.interval.low, turned.p] == pytest.approx([-found.interval.high, found.p])
 
     @pytest.mark.parametrize(("first", "sign"), [(NONE_STEREO, -1), (NONE_RANDOM, 1)])
     def test_where_one_theta_is_0_or_infinite_the_interval_has_one_limit(self, first, sign):
         one, two = side(first), side(SOME, seed=1, first_image=100)
         for pair, way in (((one, two), sign), ((two, one), -sign)):
-            *_, found = scores._differences(*pair)
+            *_, found = tendencies.differences_of(*pair)
             assert found.value == way * math.inf
             assert math.isnan(found.p)
             limit, end = (found.interval.high, found.interval.low)[:: int(-way)]
@@ -213,17 +214,17 @@ class TestLogRatios:
 
     def test_opposite_ends_and_undefined_ones(self):
         nothing, low, high = side(NOTHING), side(NONE_STEREO), side(NONE_RANDOM)
-        *_, found = scores._differences(high, low)
+        *_, found = tendencies.differences_of(high, low)
         assert found.value == found.interval.high == math.inf
         assert math.isfinite(found.interval.low)
         for pair in ((low, low), (high, high), (nothing, high), (side(SOME), nothing)):
-            stereo, _, found = scores._differences(*pair)
+            stereo, _, found = tendencies.differences_of(*pair)
             assert all(math.isnan(each) for each in (found.value, found.p, found.interval.low))
             assert stereo.interval.low <= stereo.value <= stereo.interval.high
 
     def test_theta_of_means_is_the_ratio_of_the_means(self):
         groups = [side(SOME, seed, first_image=100 * seed) for seed in range(4)]
-        whole = group_tendency.mean(groups)
+        whole = tendencies.mean(groups)
         _, _, theta = whole.intervals()
         assert theta.low < whole.point.theta < theta.high
         by = [[0.0, 1 / whole.point.l_stereo], [0.0, -1 / whole.point.l_random]]

@@ -7,9 +7,9 @@ import pytest
 
 from annotation.models import Judgement, Response
 from metrics.core.stats import bootstrap
-from metrics.depiction import stats
+from metrics.depiction import stats, tendencies
 from metrics.depiction.likelihood_influences import SumInfluences, likelihood_influences
-from metrics.depiction.scores import group_tendency, measures
+from metrics.depiction.scores import measures
 from metrics.score_runs.rows import Inputs
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests.metrics import cast
@@ -40,7 +40,7 @@ def scores(k, n, image, person, weights):
 @pytest.mark.parametrize("by", ["image", "person"])
 def test_influences_are_the_derivatives_of_the_weighted_sums(by):
     k, n, image, person = answered(np.random.default_rng(1))
-    found = group_tendency.compute(
+    found = tendencies.compute(
         k.sum(0),
         n.sum(0),
         STEREO,
@@ -71,8 +71,8 @@ def test_the_influences_on_a_mean_are_those_of_each_group_by_its_share():
     for first in (0, 100):
         k, n, image, person = answered(rng)
         each = likelihood_influences(k, n, answers=np.arange(len(k)), images=image + first, annotators=person)
-        groups.append(group_tendency.compute(k.sum(0), n.sum(0), STEREO, each))
-    found = group_tendency.mean(groups)
+        groups.append(tendencies.compute(k.sum(0), n.sum(0), STEREO, each))
+    found = tendencies.mean(groups)
     assert isinstance(found.likelihoods, SumInfluences)
     both = found.likelihoods.of(np.eye(2))
     apart = [one.likelihoods.of(np.eye(2)) for one in groups]
@@ -91,7 +91,7 @@ def tendency(selected, *, identified=True, images=6, people=4):
     influences = likelihood_influences(
         k, n, answers=np.arange(len(k)), images=np.repeat(np.arange(images), people), annotators=who
     )
-    return group_tendency.compute(k.sum(0), n.sum(0), np.array([True, False]), influences)
+    return tendencies.compute(k.sum(0), n.sum(0), np.array([True, False]), influences)
 
 
 @pytest.mark.parametrize("identified", [True, False])
@@ -171,7 +171,7 @@ class TestScores:
             for variant, kept in (("corrected", {}), ("published", {"none_of_above_selected": False}))
         ]
         one, other = (
-            group_tendency.compute(each.k, each.n, each.frame.stereotypical, each.likelihoods).likelihoods.of(
+            tendencies.compute(each.k, each.n, each.frame.stereotypical, each.likelihoods).likelihoods.of(
                 [[0.0], [1.0]]
             )
             for each in groups
