@@ -111,7 +111,7 @@ def compared(
 def coverage(design: Design, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
     """Score -> share of simulated studies whose bootstrap interval contains the true value."""
     found = measured(design, studies=studies, resamples=resamples, seed=seed, method="bootstrap")
-    return {name: row["coverage"] for name, row in found.items()}
+    return {name: row["coverage"] for name, row in found.items() if "coverage" in row}
 
 
 def measured(design: Design, *, studies: int, resamples: int, method: str, seed: int = 0) -> Table:

@@ -128,10 +128,10 @@ def intervals(
         found[f"{name}, mean"] = [_difference(means[:, 0], samples[:, 0])]
         if name == "two models":
             theta, drawn = float(stats.ratio(*means[0])), stats.ratio(*samples[0])
-            one, ratio = percentiles.percentile_intervals(
+            of_mean, ratio = percentiles.percentile_intervals(
                 np.column_stack([samples[0, 0], drawn]), [means[0, 0], theta]
             )
-            found["mean of l_stereo"] = [Estimate(float(means[0, 0]), one)]
+            found["mean of l_stereo"] = [Estimate(float(means[0, 0]), of_mean)]
             found["theta of the means"] = [Estimate(theta, ratio)]
         else:
             # of each group by itself, people are drawn for it alone
@@ -223,7 +223,7 @@ def coverage(name: str, *, studies: int, resamples: int, seed: int = 0) -> dict[
     """The share of simulated studies of the design of that name whose bootstrap interval holds the truth, of
     each score; of what there is an interval of each group or region, the share of all of them."""
     found = measured(name, studies=studies, resamples=resamples, seed=seed, method="bootstrap")
-    return {score: row["coverage"] for score, row in found.items()}
+    return {score: row["coverage"] for score, row in found.items() if "coverage" in row}
 
 
 def measured(name: str, *, studies: int, resamples: int, method: str, seed: int = 0) -> Table:

@@ -52,14 +52,18 @@ def _summary(studies: Sequence[Sequence[Estimate]], true: Floats, logarithmic: b
     high = np.array([[one.interval.high for one in each] for each in studies])
     p = np.array([[one.p for one in each] for each in studies])
     there = ~np.isnan(low)
+    if not there.any():
+        return {"none": 1.0}
     held = (low <= true) & (true <= high)
     if logarithmic:
         with np.errstate(divide="ignore"):
             value, low, high = np.log(value), np.log(low), np.log(high)
     finite = np.isfinite(value) & np.isfinite(low) & np.isfinite(high)
-    deviation = np.std(value, axis=0, where=np.isfinite(value), ddof=1)
-    wide = np.mean((high - low) / (2 * 1.96 * deviation), where=finite)
-    row = {"coverage": float(held[there].mean()), "none": float(1 - there.mean()), "width": float(wide)}
+    deviation = np.nanstd(np.where(np.isfinite(value), value, np.nan), axis=0, ddof=1)
+    row = {"coverage": float(held[there].mean()), "none": float(1 - there.mean())}
+    if finite.any():
+        wide = np.subtract(high, low, where=finite, out=np.zeros_like(low)) / (2 * 1.96 * deviation)
+        row["width"] = float(wide[finite].mean())
     if not np.isnan(p).all():
         known = ~np.isnan(p)
         row["found"] = float((p[known] < 0.05).mean())
