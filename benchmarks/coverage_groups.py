@@ -2,6 +2,7 @@
 studies.
 
     python -m benchmarks.coverage_groups [--studies 400] [--resamples 300]
+                                         [--intervals clustered|bootstrap|both]
 
 Answers are simulated as in benchmarks/coverage.py, of nine identity groups in three regions. The stereotypes
 of each group are likelier or less likely by a constant of its own, those of a region by one more; the groups
@@ -15,40 +16,45 @@ Written to benchmarks/results/coverage-groups.json; docs/statistics.md has the t
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 
-from benchmarks import coverage as one_group
-from benchmarks.coverage import LOGITS, SHIFT, STEREO, Design, judged, simulate
-from metrics.core.stats import bootstrap, differences, percentiles
+from benchmarks import simulated
+from benchmarks.coverage import RESULTS, influences_of
+from benchmarks.coverage_tables import Estimate, Table, arguments, print_columns, summary
+from benchmarks.simulated import SHIFT, STEREO, Design, judged
+from metrics.core.stats import bootstrap, differences, percentiles, spread
 from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.clustered import NONE
 from metrics.core.stats.differences import AnswerSet
-from metrics.core.stats.percentiles import Interval
-from metrics.depiction import stats
+from metrics.core.stats.influence import Influences
+from metrics.core.stats.scales import SHARE
+from metrics.depiction import stats, tendencies
+from metrics.depiction.likelihood_influences import SumInfluences
+from metrics.depiction.tendencies import GroupTendency
 
 REGIONS = np.repeat(np.arange(3), 3)
 LIKELIER = np.array([-0.6, 0.0, 0.6])[REGIONS] + np.tile([-0.4, 0.0, 0.4], 3)
 MUCH = "people differ much"
 OF_REGIONS, OF_GROUPS = f"{MUCH}, others in each region", f"{MUCH}, others for each group"
-DESIGNS = {**one_group.DESIGNS, **dict.fromkeys((OF_REGIONS, OF_GROUPS), one_group.DESIGNS[MUCH])}
+DESIGNS = {**simulated.DESIGNS, **dict.fromkeys((OF_REGIONS, OF_GROUPS), simulated.DESIGNS[MUCH])}
 JUDGED = {OF_REGIONS: REGIONS, OF_GROUPS: np.arange(len(REGIONS))}
 """Which people judge each group; the same in all other designs."""
-SCORES = (
-    "group against the rest",
-    "region against the rest",
-    "mean of l_stereo",
-    "theta of the means",
-    "two models, mean",
-    "annotators, one group",
-    "annotators, mean",
-)
+CONTRASTS = {
+    "group against the rest": [np.arange(len(REGIONS)) == group for group in range(len(REGIONS))],
+    "region against the rest": [region == REGIONS for region in np.unique(REGIONS)],
+}
+"""Which groups are compared with all others."""
 
 
 def truth(design: Design) -> dict[str, Floats]:
     """What an endless study of `design` would find; of each group or region, or of the one whole."""
-    of = [one_group.truth(design, LOGITS + more * STEREO) for more in LIKELIER]
+    of = [simulated.truth(design, design.logits + more * STEREO) for more in LIKELIER]
     stereo = np.array([each["l_stereo"] for each in of])
     less = np.array(
-        [one_group.truth(design, LOGITS + (more - SHIFT) * STEREO)["l_stereo"] for more in LIKELIER]
+        [simulated.truth(design, design.logits + (more - SHIFT) * STEREO)["l_stereo"] for more in LIKELIER]
     )
     mean, random = stereo.mean(), np.mean([each["l_random"] for each in of])
     return {
@@ -73,8 +79,8 @@ def study(
     people = design.of_people * rng.normal(size=(int(judges.max()) + 1, 2, design.people))
     for more, whose in zip(LIKELIER, judges.tolist(), strict=True):
         effects, first = people[whose], whose * design.people
-        images = design.of_images * rng.normal(size=(2, design.images, len(LOGITS)))
-        seen = LOGITS + more * STEREO + images
+        images = design.of_images * rng.normal(size=(2, design.images, len(design.logits)))
+        seen = design.logits + more * STEREO + images
         found.append(
             (
                 judged(design, rng, seen[0], people=effects[0], first_person=first),
@@ -94,10 +100,15 @@ def study(
     return found
 
 
+Groups = list[tuple[AnswerSet, AnswerSet, AnswerSet]]
+
+
 def intervals(
-    groups: list[tuple[AnswerSet, AnswerSet, AnswerSet]], *, resamples: int, rng: np.random.Generator
-) -> dict[str, list[Interval]]:
-    """Those of SCORES, as the metrics make them."""
+    groups: Groups, *, resamples: int, rng: np.random.Generator, method: str = "bootstrap"
+) -> dict[str, list[Estimate]]:
+    """Those of contrasts, of means over groups and of their differences, as the metrics make them."""
+    if method == "clustered":
+        return _clustered(groups)
     points = np.array([[_point(side) for side in sides] for sides in groups])
     stereo, contrasted = points[:, 0, 0], []
     people = bootstrap.AnnotatorDraws(resamples, rng)
@@ -108,10 +119,7 @@ def intervals(
         contrasted.append(stats.mean_over(likelihoods, STEREO))
     alone = np.column_stack(contrasted)
     every = np.arange(len(groups))
-    found = {
-        "group against the rest": [_against(stereo, alone, every == place) for place in every],
-        "region against the rest": [_against(stereo, alone, one == REGIONS) for one in np.unique(REGIONS)],
-    }
+    found = {name: [_against(stereo, alone, one) for one in chosen] for name, chosen in CONTRASTS.items()}
     for name, place in (("two models", 1), ("annotators", 2)):
         pairs = [(sides[0], sides[place]) for sides in groups]
         people = bootstrap.AnnotatorDraws(resamples, rng)
@@ -120,10 +128,11 @@ def intervals(
         found[f"{name}, mean"] = [_difference(means[:, 0], samples[:, 0])]
         if name == "two models":
             theta, drawn = float(stats.ratio(*means[0])), stats.ratio(*samples[0])
-            one, ratio = percentiles.percentile_intervals(
+            of_mean, ratio = percentiles.percentile_intervals(
                 np.column_stack([samples[0, 0], drawn]), [means[0, 0], theta]
             )
-            found |= {"mean of l_stereo": [one], "theta of the means": [ratio]}
+            found["mean of l_stereo"] = [Estimate(float(means[0, 0]), of_mean)]
+            found["theta of the means"] = [Estimate(theta, ratio)]
         else:
             # of each group by itself, people are drawn for it alone
             each = _drawn(pairs, resamples=resamples, rng=rng, people=None)
@@ -131,6 +140,49 @@ def intervals(
                 _difference(points[group, [0, place], 0], each[group, :, 0]) for group in every
             ]
     return found
+
+
+def _clustered(groups: Groups) -> dict[str, list[Estimate]]:
+    sides = [[_tendency(side) for side in of_group] for of_group in groups]
+    first, other, theirs = ([of_group[place] for of_group in sides] for place in range(3))
+    means = [tendencies.mean(side) for side in (first, other, theirs)]
+    stereo, _, theta = means[0].intervals()
+    values = np.array([one.point.l_stereo for one in first])
+    spreads = [
+        one.likelihoods.of([[1.0], [0.0]]) for one in first if isinstance(one.likelihoods, SumInfluences)
+    ]
+    return {
+        **{
+            name: [_stereo_against(values, spreads, one) for one in chosen]
+            for name, chosen in CONTRASTS.items()
+        },
+        "mean of l_stereo": [Estimate(means[0].point.l_stereo, stereo or NONE)],
+        "theta of the means": [Estimate(means[0].point.theta, theta or NONE)],
+        "two models, mean": [_first(tendencies.differences_of(means[0], means[1]))],
+        "annotators, mean": [_first(tendencies.differences_of(means[0], means[2]))],
+        "annotators, one group": [
+            _first(tendencies.differences_of(*pair)) for pair in zip(first, theirs, strict=True)
+        ],
+    }
+
+
+def _tendency(side: AnswerSet) -> GroupTendency:
+    return tendencies.compute(side.k.sum(axis=0), side.n.sum(axis=0), STEREO, influences_of(side))
+
+
+def _first(found: list[differences.Difference]) -> Estimate:
+    return Estimate(found[0].value, found[0].interval, found[0].p)
+
+
+def _stereo_against(values: Floats, spreads: list[Influences], chosen: Bools) -> Estimate:
+    """The mean of the chosen groups (G,) less that of all others."""
+    sides = [
+        spread.mean([spreads[place] for place in np.flatnonzero(which)], np.ones((which.sum(), 1), np.bool_))
+        for which in (chosen, ~chosen)
+    ]
+    means = [values[which].mean(keepdims=True) for which in (chosen, ~chosen)]
+    scales = ((SHARE,), (SHARE,))
+    return _first(spread.difference(means[0], means[1], (sides[0], sides[1]), scales))
 
 
 def _drawn(
@@ -148,10 +200,12 @@ def _drawn(
     return np.array(found)
 
 
-def _difference(values: Floats, samples: Floats) -> Interval:
+def _difference(values: Floats, samples: Floats) -> Estimate:
     """Of two values (2,) and their resamples (2, B)."""
     first, second = values.tolist()
-    return differences.difference(first, second, first_samples=samples[0], second_samples=samples[1]).interval
+    return _first(
+        [differences.difference(first, second, first_samples=samples[0], second_samples=samples[1])]
+    )
 
 
 def _point(side: AnswerSet) -> tuple[float, float]:
@@ -159,29 +213,39 @@ def _point(side: AnswerSet) -> tuple[float, float]:
     return found.l_stereo, found.l_random
 
 
-def _against(values: Floats, samples: Floats, chosen: Bools) -> Interval:
+def _against(values: Floats, samples: Floats, chosen: Bools) -> Estimate:
     """The mean of the chosen groups less that of all others."""
     both = [stats.mean_over(samples, which) for which in (chosen, ~chosen)]
     return _difference(np.array([values[chosen].mean(), values[~chosen].mean()]), np.array(both))
 
 
 def coverage(name: str, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
-    """The share of simulated studies of the design of that name whose interval holds the truth, of each
-    score; of what there is an interval of each group or region, the share of all of them."""
+    """The share of simulated studies of the design of that name whose bootstrap interval holds the truth, of
+    each score; of what there is an interval of each group or region, the share of all of them."""
+    found = measured(name, studies=studies, resamples=resamples, seed=seed, method="bootstrap")
+    return {score: row["coverage"] for score, row in found.items() if "coverage" in row}
+
+
+def measured(name: str, *, studies: int, resamples: int, method: str, seed: int = 0) -> Table:
+    """`coverage_tables.summary` of all of `intervals` in simulated studies of the design of that name."""
     design = DESIGNS[name]
-    true, judges = truth(design), JUDGED.get(name, np.zeros(len(REGIONS), dtype=np.int64))
-    held: dict[str, list[bool]] = {score: [] for score in SCORES}
-    for rng in np.random.default_rng([seed, design.images, design.people]).spawn(studies):
-        found = intervals(study(design, rng, judges), resamples=resamples, rng=rng)
-        for score, each in found.items():
-            held[score] += [
-                one.low <= value <= one.high for one, value in zip(each, true[score].tolist(), strict=True)
-            ]
-    return {score: float(np.mean(values)) for score, values in held.items()}
+    judges = JUDGED.get(name, np.zeros(len(REGIONS), dtype=np.int64))
+    found = (
+        intervals(study(design, rng, judges), resamples=resamples, rng=rng, method=method)
+        for rng in np.random.default_rng([seed, design.images, design.people]).spawn(studies)
+    )
+    return summary(found, truth(design), logarithmic=["theta of the means"])
 
 
 def main() -> None:
-    simulate(__doc__, coverage, over={name: name for name in DESIGNS}, results="coverage-groups.json")
+    options = arguments(__doc__)
+    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
+    result: dict[str, Any] = {**size}
+    for method in options.methods:
+        result[method] = {name: measured(name, method=method, **size) for name in DESIGNS}
+        print_columns(result[method], method)
+    text = json.dumps(result, indent=1) + "\n"
+    RESULTS.with_name("coverage-groups.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

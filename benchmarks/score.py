@@ -7,8 +7,9 @@ judgements), in SQLite databases in a temporary folder (`--keep`: in this one, a
 there). Both programs are whole processes and read the same database. The plain one
 (benchmarks/score_plain.py) makes few resamples and what each took is multiplied, since a thousand would take
 it an hour; its agreement is α of the study and its groups only, where the program's is all that the
-`agreement` metric has. `page` is the identity table from the stored run, by Django's test client in a process
-of its own: the median of several.
+`agreement` metric has. `intervals`: what the rows of all metrics take with clustered intervals and with the
+bootstrap's, each in a process of its own, and the ratio. `page` is the
+identity table from the stored run, by Django's test client in a process of its own: the median of several.
 
 Written to benchmarks/results/score-sqlite.json. `cpu` is processor time, which other work on the machine
 hardly changes; `seconds` are of the wall clock and suffer from it.
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,50 @@ def one_scored(metric: str, resamples: int) -> Result:
     }
 
 
+def rows_computed(resamples: int) -> Result:
+    """The rows of all metrics with bootstrap intervals, or with clustered ones if `resamples` is 0, without
+    storing them."""
+    from annotation.models import Study
+    from metrics.core.fingerprints import snapshot
+    from metrics.score_runs import registry
+    from metrics.score_runs.rows import Inputs
+    from metrics.score_runs.shared_resamples import sharing_resamples
+
+    inputs = Inputs(Study.objects.get(name="visage"), resamples=resamples, clustered=not resamples)
+    found: Result = {}
+    with sharing_resamples():
+        for metric in METRICS:
+            began, cpu = time.perf_counter(), time.process_time()
+            entry = registry.get(metric)
+            with snapshot():
+                rows = entry.compute(replace(inputs, parameters=registry.parameters(entry, None)))
+            found[metric] = {
+                "seconds": round(time.perf_counter() - began, 2),
+                "cpu": round(time.process_time() - cpu, 2),
+                "intervals": sum(row.low is not None for row in rows),
+            }
+    return found
+
+
+def compared_intervals(folder: Path, resamples: int) -> Result:
+    """The time of clustered intervals, of the bootstrap's, and the ratio: of the computation of all metrics,
+    and of whole processes."""
+    clustered, drawn = (child(folder, "rows", str(number)) for number in (0, resamples))
+    seconds, cpu = (
+        [sum(found[metric][key] for metric in METRICS) for found in (clustered, drawn)]
+        for key in ("seconds", "cpu")
+    )
+    return {
+        "clustered": clustered,
+        "bootstrap": drawn,
+        "ratio": {
+            "seconds": round(seconds[0] / seconds[1], 3),
+            "cpu": round(cpu[0] / cpu[1], 3),
+            "cpu_of_processes": round(clustered["cpu"] / drawn["cpu"], 3),
+        },
+    }
+
+
 def page(rounds: int = 15) -> Result:
     """Milliseconds of the identity table, and of asking whether its run is stale."""
     from django.conf import settings
@@ -170,7 +216,7 @@ def as_child(what: str, arguments: list[str]) -> None:
     import django
 
     django.setup()
-    actions = {"multiply": multiply, "page": page, "plain": plain, "scored": scored}
+    actions = {"multiply": multiply, "page": page, "plain": plain, "rows": rows_computed, "scored": scored}
     found = actions[what](*(int(each) for each in arguments))
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = round(used.ru_utime + used.ru_stime, 2)
@@ -203,6 +249,7 @@ def size(folder: Path, copies: int, resamples: int, plain_resamples: int) -> Res
             "peak_mib": few["peak_mib"],
         },
         "ratio": {key: round(scaled[key] / ours[key], 1) for key in ("seconds", "cpu")},
+        "intervals": compared_intervals(folder, resamples),
         **child(folder, "page"),
     }
 

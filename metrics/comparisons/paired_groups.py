@@ -11,7 +11,13 @@ from metrics.core.stats import bootstrap, differences
 from metrics.core.stats.checks import Bools, Floats
 from metrics.core.stats.differences import AnswerSet
 from metrics.depiction.data import GroupFrame, read_depiction
-from metrics.depiction.scores.measures import ResampledGroup, as_variant, people_of_all_groups
+from metrics.depiction.likelihood_influences import LikelihoodInfluences
+from metrics.depiction.scores.measures import (
+    MeasuredGroup,
+    as_variant,
+    influences_of,
+    people_of_all_groups,
+)
 from metrics.score_runs import registry, shared_resamples
 from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.rows import Inputs
@@ -27,10 +33,10 @@ def compared_studies(inputs: Inputs) -> tuple[Study, Study]:
     return inputs.study, other or inputs.study
 
 
-def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[ResampledGroup, ResampledGroup]]:
-    """Both sides of each group on both sides, with resamples drawn together. Metrics and variants that
-    compare the same sides use the same resamples. `together`, for means over groups: known annotators are
-    drawn once for all groups. Raises ValueError for an invalid comparison."""
+def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[MeasuredGroup, MeasuredGroup]]:
+    """Both sides of each group on both sides, with resamples drawn together, or influences. Metrics and
+    variants that compare the same sides use the same ones. `together`, for means over groups: the bootstrap
+    draws known annotators once for all groups. Raises ValueError for an invalid comparison."""
     choice = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET))
     if shared_resamples.is_shared(inputs):
         # this digest covers the arrays of both sides, which every comparison of depictions reads
@@ -43,7 +49,7 @@ def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Res
                 tuple(one.without_responses() for one in pair) for pair in _draw(inputs, choice, together)
             ],
         )
-        pairs: Iterator[tuple[ResampledGroup, ...]] = iter(kept)
+        pairs: Iterator[tuple[MeasuredGroup, ...]] = iter(kept)
     else:
         pairs = _draw(inputs, choice, together)
     for pair in pairs:
@@ -53,7 +59,7 @@ def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Res
 
 def _draw(
     inputs: Inputs, choice: ComparisonChoice, together: bool
-) -> Iterator[tuple[ResampledGroup, ResampledGroup]]:
+) -> Iterator[tuple[MeasuredGroup, MeasuredGroup]]:
     people = people_of_all_groups(inputs) if together else None
     pairs = (
         _pairs_between_studies(inputs.study, choice.other)
@@ -61,8 +67,10 @@ def _draw(
         else _pairs_within_study(inputs.study, choice.by, (choice.first, choice.second))
     )
     for pair in pairs:
-        values: list[tuple[Floats | None, Floats | None]] = [(None, None)] * 2
-        if inputs.resamples:
+        values: list[tuple[Floats | LikelihoodInfluences | None, Floats | None]] = [(None, None)] * 2
+        if inputs.clustered:
+            values = [(influences_of(frame), None) for frame in pair]
+        elif inputs.resamples:
             sides = [AnswerSet(one.k, one.n, one.answers, one.images, one.annotators) for one in pair]
             rng = bootstrap.generator(inputs.seed, pair[0].group)
             values = [
@@ -71,7 +79,7 @@ def _draw(
                 )
             ]
         first, second = (
-            ResampledGroup(frame, *frame.sums(), *drawn, annotators_known=bool((frame.annotators >= 0).any()))
+            MeasuredGroup(frame, *frame.sums(), *drawn, annotators_known=bool((frame.annotators >= 0).any()))
             for frame, drawn in zip(pair, values, strict=True)
         )
         yield first, second

@@ -30,6 +30,8 @@ _OF_EACH = (
     "two-way cluster bootstrap over the images of each group, and over annotators once for all groups; the "
     "groups themselves are not resampled"
 )
+_SAME_CLUSTERS = "images and identified annotators; those on both sides, or of several groups, are the same"
+_ONE_BY_ONE = "images of each group and identified annotators, the same in all groups"
 _THESE_GROUPS = (
     "The interval is about these groups, not about other groups of the region. If annotators are not "
     "identified, it does not include how one annotator affects several groups."
@@ -82,6 +84,7 @@ METRICS: tuple[Metric, ...] = (
         parts=_OF_SIDES,
         parameters=_BY,
         resampling=_SHARED,
+        clustering=_SAME_CLUSTERS,
         caveats=(
             "A difference is due to the model or the people only if nothing else differs: other images, "
             "attributes or wordings also make a difference. If annotators are not identified, the interval "
@@ -121,6 +124,7 @@ METRICS: tuple[Metric, ...] = (
         reference=BENJAMINI,
         parts=OF_CONTRASTS,
         resampling=_OF_EACH,
+        clustering=_ONE_BY_ONE,
         caveats=_THESE_GROUPS,
         compute=scores.tendency_contrast_scores,
         rule=stereotype_rule,
@@ -156,6 +160,7 @@ METRICS: tuple[Metric, ...] = (
         parts=_OF_SIDES,
         parameters=_BY,
         resampling=_SHARED,
+        clustering=_SAME_CLUSTERS,
         caveats=(
             "A group in whose images nothing was marked present on one side has no score there, which is "
             "not zero: it is left out of the comparison and of the means, even if a model did best on it. "
@@ -197,6 +202,7 @@ METRICS: tuple[Metric, ...] = (
         reference=f"{VISAGE}; {BENJAMINI}",
         parts=OF_CONTRASTS,
         resampling=_OF_EACH,
+        clustering=_ONE_BY_ONE,
         caveats=(
             "Groups without a score, in whose images nothing was marked present, are on neither side. "
             f"Ratings are taken as given. {_THESE_GROUPS}"

@@ -1,29 +1,31 @@
 """Scores that compare tendencies and offensiveness of depictions (PROTOCOL §10)."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from metrics.comparisons.paired_groups import compared_studies, drawn_pairs
-from metrics.core.stats import differences
 from metrics.core.stats.differences import Difference
-from metrics.depiction import stats
+from metrics.core.stats.influence import Influences
+from metrics.core.stats.scales import SHARE
+from metrics.depiction import tendencies
 from metrics.depiction.data import GroupFrame
+from metrics.depiction.likelihood_influences import SumInfluences
 from metrics.depiction.scores import group_tendency
-from metrics.depiction.scores.group_tendency import GroupTendency
 from metrics.depiction.scores.measures import (
+    MeasuredGroup,
     Ratings,
-    ResampledGroup,
     group_offensiveness,
+    measured_groups,
     read_ratings,
-    resampled_groups,
 )
+from metrics.depiction.tendencies import GroupTendency
 from metrics.score_runs import compared_rows
 from metrics.score_runs.compared_rows import SIDES, ComparedEstimates, Estimates
 from metrics.score_runs.rows import Inputs, ScoreRow
 
 NAMES = ("l_stereo", "l_random", "log_theta")
-_NO_SAMPLES = np.empty(0)
 
 
 def tendency_difference_scores(inputs: Inputs) -> list[ScoreRow]:
@@ -32,7 +34,7 @@ def tendency_difference_scores(inputs: Inputs) -> list[ScoreRow]:
     known = False
     for sides, first, second in _reported(drawn_pairs(inputs)):
         number = first.point.n_stereotypical + first.point.n_random
-        found.append((sides[0].without_responses().frame, number, _differences(first, second)))
+        found.append((sides[0].without_responses().frame, number, tendencies.differences_of(first, second)))
         scored.append((first, second))
         known |= _shares_annotators(sides, inputs)
     rows = [
@@ -51,8 +53,8 @@ def tendency_difference_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _reported(
-    pairs: Iterable[tuple[ResampledGroup, ResampledGroup]],
-) -> Iterator[tuple[tuple[ResampledGroup, ResampledGroup], GroupTendency, GroupTendency]]:
+    pairs: Iterable[tuple[MeasuredGroup, MeasuredGroup]],
+) -> Iterator[tuple[tuple[MeasuredGroup, MeasuredGroup], GroupTendency, GroupTendency]]:
     """The tendencies of each group that has more than one stereotype on both sides."""
     for sides in pairs:
         first, second = (_tendency(one) for one in sides)
@@ -60,51 +62,39 @@ def _reported(
             yield sides, first, second
 
 
-def _shares_annotators(sides: tuple[ResampledGroup, ResampledGroup], inputs: Inputs) -> bool:
+def _shares_annotators(sides: tuple[MeasuredGroup, MeasuredGroup], inputs: Inputs) -> bool:
     """Whether drawing annotators once for all groups changes the resamples of this group."""
-    return inputs.resamples > 0 and any(one.annotators_known for one in sides)
+    return inputs.resamples > 0 and not inputs.clustered and any(one.annotators_known for one in sides)
 
 
 def _means(scored: list[tuple[GroupTendency, GroupTendency]], inputs: Inputs) -> list[ScoreRow]:
     """Rows of the means of both sides over all groups, and their differences."""
-    sides = [group_tendency.mean([pair[place] for pair in scored]) for place in (0, 1)]
+    sides = [tendencies.mean([pair[place] for pair in scored]) for place in (0, 1)]
     rows = []
-    for name, each in zip(NAMES, _differences(*sides), strict=True):
+    for name, each in zip(NAMES, tendencies.differences_of(*sides), strict=True):
         rows += compared_rows.rows_with_q(name, [(None, "", len(scored), each)], inputs)
     for part, side in zip(SIDES, sides, strict=True):
         rows += group_tendency.score_rows(side, None, part=part, groups=len(scored))
     return rows
 
 
-def _tendency(group: ResampledGroup) -> GroupTendency:
-    return group_tendency.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
-
-
-def _differences(first: GroupTendency, second: GroupTendency) -> list[Difference]:
-    """The differences of l_stereo and l_random, and the logarithm of the ratio of theta."""
-    a, b = (
-        [_NO_SAMPLES if each is None else each for each in (side.stereo, side.random)]
-        for side in (first, second)
-    )
-    one, two = first.point, second.point
-    return [
-        differences.difference(one.l_stereo, two.l_stereo, first_samples=a[0], second_samples=b[0]),
-        differences.difference(one.l_random, two.l_random, first_samples=a[1], second_samples=b[1]),
-        differences.log_ratio(
-            one.theta, two.theta, first_samples=stats.ratio(*a), second_samples=stats.ratio(*b)
-        ),
-    ]
+def _tendency(group: MeasuredGroup) -> GroupTendency:
+    return tendencies.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
 
 
 def tendency_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
     groups = []
-    for group in resampled_groups(inputs, none_of_above_selected=False, together=True):
+    for group in measured_groups(inputs, none_of_above_selected=False, together=True):
         one = _tendency(group)
         if one.point.n_stereotypical >= 2:
-            samples = _NO_SAMPLES if one.stereo is None else one.stereo
-            own = Estimates(np.array([one.point.l_stereo]), (one.point.n_stereotypical,), samples[:, None])
-            groups.append((group.without_responses().frame, group.frame.region, own))
+            groups.append((group.without_responses().frame, group.frame.region, _l_stereo(one)))
     return compared_rows.contrast_rows(["l_stereo"], groups, inputs)
+
+
+def _l_stereo(one: GroupTendency) -> Estimates:
+    drawn = one.likelihoods
+    of_stereo = drawn.of([[1.0], [0.0]]) if isinstance(drawn, SumInfluences) else drawn[:, :1]
+    return Estimates(np.array([one.point.l_stereo]), (one.point.n_stereotypical,), of_stereo, (SHARE,))
 
 
 def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
@@ -127,8 +117,8 @@ def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _compared_offensiveness(
-    pairs: Iterable[tuple[ResampledGroup, ResampledGroup]], rated: Sequence[Ratings]
-) -> Iterator[tuple[tuple[ResampledGroup, ResampledGroup], ComparedEstimates]]:
+    pairs: Iterable[tuple[MeasuredGroup, MeasuredGroup]], rated: Sequence[Ratings]
+) -> Iterator[tuple[tuple[MeasuredGroup, MeasuredGroup], ComparedEstimates]]:
     """O(id) of each group that has a score on both sides."""
     for sides in pairs:
         first, second = (_group_offensiveness(one, known) for one, known in zip(sides, rated, strict=True))
@@ -139,29 +129,30 @@ def _compared_offensiveness(
 def _defined_on_both(one: ComparedEstimates) -> tuple[Estimates, Estimates]:
     """Both sides without resamples in which either has no score, so that both means are over the same
     groups."""
-    missing = np.isnan(one.first.samples) | np.isnan(one.second.samples)
-    first, second = (
-        Estimates(side.values, side.n, np.where(missing, np.nan, side.samples))
-        for side in (one.first, one.second)
+    a, b = one.first.spread, one.second.spread
+    if isinstance(a, Influences) or isinstance(b, Influences):
+        return one.first, one.second
+    missing = np.isnan(a) | np.isnan(b)
+    return (
+        replace(one.first, spread=np.where(missing, np.nan, a)),
+        replace(one.second, spread=np.where(missing, np.nan, b)),
     )
-    return first, second
 
 
 def offensiveness_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
     known = read_ratings(inputs.study, inputs.variant)
     groups = []
-    for group in resampled_groups(inputs, none_of_above_selected=False, together=True):
+    for group in measured_groups(inputs, none_of_above_selected=False, together=True):
         own = _group_offensiveness(group, known)
         if own is not None:
             groups.append((group.without_responses().frame, group.frame.region, own))
     return compared_rows.contrast_rows(["o"], groups, inputs)
 
 
-def _group_offensiveness(group: ResampledGroup, known: Ratings) -> Estimates | None:
+def _group_offensiveness(group: MeasuredGroup, known: Ratings) -> Estimates | None:
     """O(id) of a group; None if it has no score."""
     found = group_offensiveness(group, known)
     if found is None or not found[0].n:
         return None
-    point, samples = found
-    samples = _NO_SAMPLES if samples is None else samples
-    return Estimates(np.array([point.value]), (point.n,), samples[:, None])
+    point, of_o, scale = found
+    return Estimates(np.array([point.value]), (point.n,), of_o, (scale,))

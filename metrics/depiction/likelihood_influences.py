@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.core.stats.influence import Influences, influences
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Floats, Ints
+from metrics.core.stats.influence import Influences, influences, total
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,28 @@ class LikelihoodInfluences:
         """Of the `chosen` attributes (A,); the mass stays."""
         return replace(self, derivatives=self.derivatives[:, chosen], step=self.step[chosen])
 
+    def constant(self, chosen: Bools) -> LikelihoodInfluences:
+        """The likelihoods of the `chosen` attributes (A,) depend on no answer."""
+        return replace(
+            self,
+            derivatives=np.where(chosen, 0.0, self.derivatives),
+            step=np.where(chosen, 0.0, self.step),
+        )
+
+
+@dataclass(frozen=True)
+class SumInfluences:
+    """Influences on K weighted sums of the likelihoods of one group, or of several: for each group those on
+    its likelihoods, and the weights (A, K)."""
+
+    groups: tuple[tuple[LikelihoodInfluences, Floats], ...]
+
+    def of(self, gradient: ArrayLike) -> Influences:
+        """The influences on M scores, from their derivatives with respect to the sums, `gradient` (K, M)."""
+        by = np.asarray(gradient, dtype=np.float64)
+        found = [each.of(weights @ by) for each, weights in self.groups]
+        return found[0] if len(found) == 1 else total([(1.0, each) for each in found])
+
 
 def likelihood_influences(
     k: Ints, n: Ints, *, answers: Ints, images: Ints, annotators: Ints
@@ -68,7 +90,13 @@ def likelihood_influences(
         derivatives=(k - likelihoods * n) * step,
         mass=n.sum(axis=1).astype(np.float64),
         step=step,
-        answers=answers,
-        images=images,
-        annotators=annotators,
+        answers=_small(answers),
+        images=_small(images),
+        annotators=_small(np.maximum(annotators, UNKNOWN_ANNOTATOR)),
     )
+
+
+def _small(labels: Ints) -> Ints:
+    """The same labels in half the memory, where they fit."""
+    fit = not labels.size or labels.max() <= np.iinfo(np.int32).max
+    return labels.astype(np.int32) if fit else labels

@@ -4,6 +4,8 @@ from metrics.depiction import data
 from metrics.depiction.scores import measures
 from metrics.score_runs.metric import Metric, stereotype_rule
 
+_IMAGES_AND_ANNOTATORS = "images and identified annotators"
+
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="tendency",
@@ -37,6 +39,7 @@ METRICS: tuple[Metric, ...] = (
             "widely if few of them were ever selected. Every attribute has the same weight, however often it "
             "was shown. The source and the threshold decide what counts as stereotypical."
         ),
+        clustering=_IMAGES_AND_ANNOTATORS,
         compute=measures.tendency_scores,
         rule=stereotype_rule,
         fingerprint=data.inputs_fingerprint,
@@ -59,10 +62,11 @@ METRICS: tuple[Metric, ...] = (
         caveats=(
             "L says how often an attribute was seen, not whether it is true, intended or harmful. n counts "
             "judgements. Judgements of the same image or by the same annotator are correlated, so n "
-            "overstates the evidence. An attribute that was never selected has an interval without width; "
-            "that is not certainty. The other options on the page, and how easy an attribute is to see, "
-            "affect what is selected."
+            "overstates the evidence. The bootstrap interval of an attribute that was never selected has no "
+            "width; that is not certainty. The other options on the page, and how easy an attribute is to "
+            "see, affect what is selected."
         ),
+        clustering=_IMAGES_AND_ANNOTATORS,
         compute=measures.likelihood_scores,
         rule=stereotype_rule,
         fingerprint=data.inputs_fingerprint,
@@ -92,11 +96,17 @@ METRICS: tuple[Metric, ...] = (
         section="§7",
         caveats=(
             "The ratings are about attributes as generalisations about people, not about the images; usually "
-            "three people rated each attribute. The interval treats the ratings as fixed and resamples only "
-            "the images and annotators of the depiction task. One selection is enough to count an attribute "
-            "as present, so more images bring in more attributes. A mean below 0 can hide single offensive "
+            "three people rated each attribute. The interval treats the ratings as fixed and is only about "
+            "the images and annotators of the depiction task. If attributes are seldom marked, a "
+            "clustered interval is too narrow, as it does not say which others more images would bring in. "
+            "One selection is enough to count an attribute as present, so more images bring in more "
+            "attributes. A mean below 0 can hide single offensive "
             "attributes. o_scaled depends on the other groups of the study: do not compare it between "
             "studies."
+        ),
+        clustering=(
+            f"{_IMAGES_AND_ANNOTATORS}, on l_stereo; the ratings, and which attributes are marked as "
+            "present, are taken as given"
         ),
         compute=measures.offensiveness_scores,
         rule=stereotype_rule,

@@ -55,7 +55,14 @@ def mean(groups: Sequence[Estimates]) -> Estimates:
     total, number = np.where(known, stacked, 0.0).sum(axis=0), known.sum(axis=0)
     values = np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
     together = spread.mean([one.spread for one in groups], known)
-    return Estimates(np.asarray(values), (len(groups),) * len(values), together, groups[0].scales)
+    return Estimates(np.asarray(values), (len(groups),) * len(values), together, _mean_scales(groups, known))
+
+
+def _mean_scales(groups: Sequence[Estimates], known: Bools) -> tuple[Scale, ...]:
+    """The range of means over the groups that have a value."""
+    ends = np.array([[(scale.low, scale.high) for scale in one.scales] for one in groups])
+    found = [ends[there if there.any() else slice(None), place] for place, there in enumerate(known.T)]
+    return tuple(Scale(*each.mean(axis=0).tolist()) for each in found)
 
 
 def difference_rows(
@@ -83,7 +90,10 @@ def difference_rows(
 
 
 def _differences(pair: ComparedEstimates) -> list[Difference]:
-    return spread.difference(pair.first.values, pair.second.values, (pair.first.spread, pair.second.spread))
+    first, second = pair.first, pair.second
+    return spread.difference(
+        first.values, second.values, (first.spread, second.spread), (first.scales, second.scales)
+    )
 
 
 def _side_rows(

@@ -158,10 +158,10 @@ def influences(
             f"and mass of shape {m.shape}; each row needs them."
         )
     m = m / m.sum()
-    labels, image_of = np.unique(image, return_inverse=True)
+    labels, image_of = _distinct(image)
     known = who >= 0
     row_of = np.nonzero(known)[0]
-    people, person_of = np.unique(who[known], return_inverse=True)
+    people, person_of = _distinct(who[known])
     cells, cell_of = np.unique(image_of[row_of] * max(len(people), 1) + person_of, return_inverse=True)
     cell_person = cells % max(len(people), 1)
     by_cell, cell_mass = add_up(d[row_of], cell_of, len(cells)), add_up(m[row_of], cell_of, len(cells))
@@ -210,10 +210,24 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
 
 
 def _united(shares: Sequence[float], parts: Sequence[Clusters]) -> Clusters:
-    labels, place = np.unique(np.concatenate([part.labels for part in parts]), return_inverse=True)
+    labels, place = _distinct(np.concatenate([part.labels for part in parts]))
     mass = np.concatenate([share * part.mass for share, part in zip(shares, parts, strict=True)])
     change = np.concatenate([part.change for part in parts])
     return Clusters(labels, add_up(mass, place, len(labels)), add_up(change, place, len(labels)))
+
+
+def _distinct(labels: Ints) -> tuple[Ints, Ints]:
+    """The distinct labels in ascending order, and the place of each label among them. A table does it without
+    sorting if there are not many more possible labels than labels: contrasts unite the images of all groups
+    once for each group."""
+    lowest = int(labels.min()) if labels.size and labels.dtype.kind in "iu" else 0
+    if not labels.size or labels.dtype.kind not in "iu" or labels.max() - lowest > 8 * len(labels):
+        found, place = np.unique(labels, return_inverse=True)
+        return found, place
+    offset = labels - lowest
+    there = np.zeros(int(offset.max()) + 1, dtype=np.bool_)
+    there[offset] = True
+    return np.flatnonzero(there) + lowest, (np.cumsum(there) - 1)[offset]
 
 
 def _clusters(labels: Ints, mass: Floats, sums: Floats) -> Clusters:

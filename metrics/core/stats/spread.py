@@ -48,9 +48,15 @@ def mean(spreads: Sequence[Spread], known: Bools) -> Spread:
     return np.asarray(np.divide(sums, number, out=np.full(sums.shape, np.nan), where=number > 0))
 
 
-def difference(first: ArrayLike, second: ArrayLike, spreads: tuple[Spread, Spread]) -> list[Difference]:
+def difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    spreads: tuple[Spread, Spread],
+    scales: tuple[Sequence[Scale], Sequence[Scale]] | None = None,
+) -> list[Difference]:
     """`first` minus `second` (M,) for each score, with interval and p. The resamples of both are of the same
-    draws; of influences, images and annotators with the same labels are the same."""
+    draws; of influences, images and annotators with the same labels are the same. With the `scales` of both,
+    an interval does not leave what their difference can be."""
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     a, b = spreads
     if isinstance(a, Influences) and isinstance(b, Influences):
@@ -58,6 +64,8 @@ def difference(first: ArrayLike, second: ArrayLike, spreads: tuple[Spread, Sprea
             values = one - other
         apart = influence.total([(1.0, a), (-1.0, b)])
         found = clustered.intervals(values, apart, NUMBER)
+        if scales is not None:
+            found = [_within(*each) for each in zip(found, *scales, strict=True)]
         p = clustered.two_sided_p(values, apart)
         return [
             Difference(value, interval, chance)
@@ -69,3 +77,8 @@ def difference(first: ArrayLike, second: ArrayLike, spreads: tuple[Spread, Sprea
         differences.difference(x, y, first_samples=a[:, place], second_samples=b[:, place])
         for place, (x, y) in enumerate(zip(one.tolist(), other.tolist(), strict=True))
     ]
+
+
+def _within(interval: Interval, first: Scale, second: Scale) -> Interval:
+    low, high = first.low - second.high, first.high - second.low
+    return Interval(float(np.maximum(interval.low, low)), float(np.minimum(interval.high, high)))

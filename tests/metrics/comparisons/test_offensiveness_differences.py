@@ -10,6 +10,7 @@ from scipy.stats import false_discovery_control
 from annotation.core.leases import JobState
 from annotation.models import Association, Study, TaskKind
 from metrics.comparisons import paired_groups, scores
+from metrics.core.stats.scales import NUMBER
 from metrics.depiction.data import read_depiction
 from metrics.depiction.scores import measures
 from metrics.score_runs import compared_rows, registry
@@ -255,7 +256,7 @@ def test_a_mean_of_both_sides_is_of_the_same_groups_in_each_resample():
     """Where a group has no score on one side of a resample, its other side is left out of the mean too."""
 
     def side(*samples):
-        return Estimates(np.array([1.0]), (2,), np.array(samples)[:, None])
+        return Estimates(np.array([1.0]), (2,), np.array(samples)[:, None], (NUMBER,))
 
     pairs = [
         ComparedEstimates(None, "", (2,), side(1.0, np.nan, 3.0), side(1.0, 5.0, 3.0)),
@@ -264,4 +265,4 @@ def test_a_mean_of_both_sides_is_of_the_same_groups_in_each_resample():
     first, second = (
         compared_rows.mean(side) for side in zip(*map(scores._defined_on_both, pairs), strict=True)
     )
-    assert first.samples[:, 0].tolist() == second.samples[:, 0].tolist() == [1.5, 2.0, 3.0]
+    assert first.spread[:, 0].tolist() == second.spread[:, 0].tolist() == [1.5, 2.0, 3.0]
