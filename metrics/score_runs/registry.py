@@ -82,10 +82,18 @@ def as_markdown() -> str:
             f"- computed from: {describe_source(metric)}\n{_optional_lines(metric)}- unit: {metric.unit}\n"
             f"- reading: {metric.direction}\n"
             f"- variants: {metric.variants_note}\n"
-            f"- interval: {f'95 %, {metric.resampling}' if metric.interval else 'none'}\n"
+            f"- interval: {describe_interval(metric) or 'none'}\n"
             f"- source: PROTOCOL {metric.section}; {metric.reference}\n"
         )
     return "\n".join(parts)
+
+
+def describe_interval(metric: Metric) -> str | None:
+    """What the intervals of a metric are computed from, by either method; None if it has none."""
+    if not metric.interval:
+        return None
+    methods = [f"clustered by {metric.clustering}"] if metric.clustering else []
+    return f"95 %, {'; or '.join([*methods, metric.resampling])}"
 
 
 def describe_source(metric: Metric) -> str:
