@@ -46,8 +46,8 @@ def add_intervals(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--intervals",
         choices=Intervals.values,
-        help="how 95 %% intervals are computed (default: as the study has chosen; with --resamples or --seed, "
-        "bootstrap); a metric without clustered intervals always has bootstrap intervals",
+        help="how 95 %% intervals are computed (default: as the study has chosen; with --resamples or "
+        "--seed, bootstrap); a metric without clustered intervals always has bootstrap intervals",
     )
     parser.add_argument(
         "--resamples",

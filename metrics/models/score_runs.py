@@ -28,8 +28,8 @@ class ScoreRun(LeasedJob):
     """One computation of a metric for a study, with everything needed to repeat it.
 
     `digest` identifies the inputs (metrics/score_runs/evaluation.py), `rule` describes which associations
-    counted as stereotypes. `resamples` and `seed` belong to the bootstrap: with other `intervals`, `resamples`
-    is 0. A worker claims the row by a conditional update with a lease.
+    counted as stereotypes. `resamples` and `seed` belong to the bootstrap: with other `intervals`,
+    `resamples` is 0. A worker claims the row by a conditional update with a lease.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="score_runs")

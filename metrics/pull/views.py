@@ -157,7 +157,7 @@ def _scores(
     requested = []
     for metric, parameters in requests.items():
         known = latest[metric].run
-        if known is None or latest[metric].stale or not queries.has_chosen_intervals(known):
+        if known is None or latest[metric].stale or not queries.has_chosen_intervals(study, known):
             run = score_runs.request(
                 study=study, metric=metric, variant=Variant.CORRECTED, parameters=parameters
             )

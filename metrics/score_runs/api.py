@@ -136,8 +136,8 @@ class ScoreRuns(Resource):
             202: OpenApiResponse(ScoreRunSerializer, "The run is waiting or being computed."),
             409: OpenApiResponse(description="The run for these answers failed: retry that run."),
             422: OpenApiResponse(
-                description="The metric has no such parameter, there are no embeddings, or resamples or a seed "
-                "were given with clustered intervals."
+                description="The metric has no such parameter, there are no embeddings, or resamples or a "
+                "seed were given with clustered intervals."
             ),
         },
     )

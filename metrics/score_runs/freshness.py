@@ -65,8 +65,10 @@ def check(study: Study, requests: Sequence[ScoreRequest]) -> Freshness:
     ready = False
     for metric, variant, parameters in requests:
         shown = queries.newest_run(study, metric, variant, parameters)
-        if shown is not None and queries.has_chosen_intervals(shown) and not queries.is_stale(shown):
-            continue
+        if shown is not None:
+            chosen = queries.has_chosen_intervals(study, shown)
+            if chosen and not queries.is_stale(shown):
+                continue
         try:
             run = score_runs.request(study=study, metric=metric, variant=variant, parameters=parameters)
         except ValueError as error:  # no embeddings, or no comparison chosen

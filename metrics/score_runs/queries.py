@@ -48,8 +48,9 @@ def newest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> ScoreRun | None:
     """The finished run of `metric`, at its present version, that last matched the answers: the one that a
-    page shows. A run with the study's choice of intervals comes before others. One indexed query; call `is_stale` in a separate request (ADR 0005). Raises ValueError for an
-    unknown metric, variant or parameter.
+    page shows. A run with the study's choice of intervals comes before others. One indexed query; call
+    `is_stale` in a separate request (ADR 0005). Raises ValueError for an unknown metric, variant or
+    parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -65,10 +66,10 @@ def is_stale(run: ScoreRun) -> bool:
     return run.digest != inputs_digest(run.study, entry, json.loads(run.parameters))
 
 
-def has_chosen_intervals(run: ScoreRun) -> bool:
-    """Whether the intervals of `run` are computed as the study has chosen. Others stay readable: those of
+def has_chosen_intervals(study: Study, run: ScoreRun) -> bool:
+    """Whether the intervals of a run of `study` are computed as the study has chosen. Others stay readable: those of
     earlier versions, and those that somebody requested as a check."""
-    return run.intervals == choose_intervals(run.study, registry.get(run.metric)).name
+    return run.intervals == choose_intervals(study, registry.get(run.metric)).name
 
 
 def latest_run(
@@ -76,8 +77,7 @@ def latest_run(
 ) -> LatestRun:
     """The newest finished run of `metric` at its present version, and whether it is stale. A run of the
     present inputs is preferred to a later run of others, and then one with the study's choice of intervals.
-    Raises ValueError for an unknown metric, variant or
-    parameter.
+    Raises ValueError for an unknown metric, variant or parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 
 from annotation.models import Study
 from metrics.core.suggestions import did_you_mean
+from metrics.models import RunIntervals, ScoreRun
 from metrics.score_runs.metric import VARIANTS, Metric
 
 _registered: dict[str, Metric] = {}
@@ -94,6 +95,15 @@ def describe_interval(metric: Metric) -> str | None:
         return None
     methods = [f"clustered by {metric.clustering}"] if metric.clustering else []
     return f"95 %, {'; or '.join([*methods, metric.resampling])}"
+
+
+def describe_method(run: ScoreRun) -> str:
+    """How the intervals of `run` were computed."""
+    if run.intervals == RunIntervals.CLUSTERED:
+        return f"95 % intervals from clustered standard errors of {get(run.metric).clustering}"
+    if not run.resamples:
+        return "no intervals"
+    return f"95 % bootstrap intervals, {run.resamples:,} resamples, seed {run.seed}"
 
 
 def describe_source(metric: Metric) -> str:

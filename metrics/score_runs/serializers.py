@@ -153,14 +153,14 @@ class ScoreRunBody(Body):
     intervals = serializers.ChoiceField(
         Intervals.choices,
         required=False,
-        help_text="How 95 % intervals are computed; by default as the study has chosen, or, with resamples or "
-        "a seed, by the bootstrap. A metric without clustered intervals always has bootstrap intervals.",
+        help_text="How 95 % intervals are computed; by default as the study has chosen, or, with resamples "
+        "or a seed, by the bootstrap. A metric without clustered intervals always has bootstrap intervals.",
     )
     resamples = serializers.IntegerField(
         required=False,
         min_value=MIN_RESAMPLES,
         max_value=20_000,
-        help_text=f"Bootstrap resamples; default {settings.BOOTSTRAP_RESAMPLES}. Not with clustered intervals.",
+        help_text=f"Of the bootstrap; default {settings.BOOTSTRAP_RESAMPLES}. Not with clustered intervals.",
     )
     seed = serializers.IntegerField(
         default=0, min_value=0, max_value=MAX_ID, help_text="Of the bootstrap. Not with clustered intervals."

@@ -37,9 +37,10 @@ def request(
     """The run of `metric` for the present inputs: the existing one, or a new pending one.
 
     `intervals`, `resamples` and `seed` are those of `evaluation.choose_intervals`: by default the choice of
-    the study. A run that failed for the same inputs is returned unchanged; `retry` resets it. A finished run that is not the
-    newest is confirmed, so that it is preferred to later runs of other answers. Raises ValueError for an
-    unknown metric, variant or parameter, for intervals that contradict the rest, and for missing embeddings. Call tasks.enqueue(run) afterwards.
+    the study. A run that failed for the same inputs is returned unchanged; `retry` resets it. A finished run
+    that is not the newest is confirmed, so that it is preferred to later runs of other answers. Raises
+    ValueError for an unknown metric, variant or parameter, for intervals that contradict the rest, and for
+    missing embeddings. Call tasks.enqueue(run) afterwards.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)

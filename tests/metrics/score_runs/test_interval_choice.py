@@ -10,6 +10,7 @@ from django.apps import apps
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 
 from annotation.models import Study
 from metrics.models import ScoreRun
@@ -17,6 +18,7 @@ from metrics.score_runs import freshness, queries, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.rows import ScoreRow
+from tests import factories
 from tests.metrics.cast import depiction_study
 
 pytestmark = pytest.mark.django_db
@@ -217,7 +219,9 @@ def test_scores_says_in_every_format_how_its_intervals_were_computed(study, choi
 
 
 def test_without_intervals_scores_says_so(study):
-    assert json.loads(command("scores", "hats", "--format", "json", "--resamples", "0")[0])["interval"] is None
+    assert (
+        json.loads(command("scores", "hats", "--format", "json", "--resamples", "0")[0])["interval"] is None
+    )
     assert "no intervals" in command("scores", "hats", "--resamples", "0")[0]
 
 
@@ -261,6 +265,60 @@ def test_agreement_is_computed_by_the_chosen_method_and_says_it(study, monkeypat
         )
     else:
         assert about is None
+
+
+SINGLE = "all its answers are about one image or item, or from one annotator"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {"intervals": "clustered", "resamples": 0},
+            "95 % intervals from clustered standard errors of images and annotators;",
+        ),
+        (
+            {"intervals": "bootstrap", "resamples": 1000},
+            "95 % intervals from 1,000 bootstrap resamples of images and annotators, seed 0;",
+        ),
+        ({"intervals": "none", "resamples": 0}, None),
+    ],
+)
+def test_a_page_says_how_the_intervals_of_its_run_were_computed(client, monkeypatch, fields, words):
+    study = depiction_study(name="hats", leads=[lead := factories.user()])
+    replaced(monkeypatch, "tendency", clustering="images and annotators")
+    run = computed(study, resamples=100)
+    # counts of resamples are null, as a clustered run stores them
+    run.scores.update(infinite=None, undefined=None)
+    ScoreRun.objects.filter(pk=run.pk).update(**fields)
+    client.force_login(lead)
+    page = " ".join(client.get(reverse("identities", args=["hats"])).content.decode().split())
+    assert ("95 % intervals from" in page) == (words is not None)
+    assert words is None or words in page
+    assert (SINGLE in page) == (fields["intervals"] == "clustered")
+    assert ("every resample gave this value" in page) == (fields["intervals"] == "bootstrap")
+
+
+def test_the_methods_page_describes_both_methods(client, both):
+    client.force_login(factories.user(admin=True))
+    page = client.get(reverse("methods")).content.decode()
+    for name in METRICS:
+        assert f"<dd>{registry.describe_interval(registry.get(name))}</dd>" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"intervals": "none", "resamples": 0}, "no intervals"),
+        ({"intervals": "bootstrap", "resamples": 1000}, "95 % bootstrap intervals, 1,000 resamples, seed 3"),
+        (
+            {"intervals": "clustered", "resamples": 0},
+            "95 % intervals from clustered standard errors of images and annotators",
+        ),
+    ],
+)
+def test_a_figure_says_how_its_intervals_were_computed(both, fields, words):
+    assert registry.describe_method(ScoreRun(metric="tendency", seed=3, **fields)) == words
 
 
 def test_the_registry_describes_both_methods(both):
