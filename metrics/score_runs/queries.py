@@ -67,7 +67,7 @@ def is_stale(run: ScoreRun) -> bool:
 
 
 def has_chosen_intervals(study: Study, run: ScoreRun) -> bool:
-    """Whether the intervals of a run of `study` are computed as the study has chosen. Others stay readable: those of
+    """Whether the intervals of a run of `study` are computed as it has chosen. Others stay readable: those of
     earlier versions, and those that somebody requested as a check."""
     return run.intervals == choose_intervals(study, registry.get(run.metric)).name
 
