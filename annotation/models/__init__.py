@@ -30,5 +30,5 @@ from annotation.models.people import (
     ProfileAnswer,
     ProfileField,
 )
-from annotation.models.studies import ConsentText, Pool, Study, StudyStatus, Task, TaskKind
+from annotation.models.studies import ConsentText, Intervals, Pool, Study, StudyStatus, Task, TaskKind
 from annotation.models.units import Option, OptionRole, Purpose, Slot, SlotState, Unit

@@ -24,6 +24,13 @@ class Pool(models.TextChoices):
     OUT_REGION = "out", "out-region"
 
 
+class Intervals(models.TextChoices):
+    """How the 95 % intervals of the scores are computed (PROTOCOL §10)."""
+
+    CLUSTERED = "clustered", gettext_noop("clustered standard errors")
+    BOOTSTRAP = "bootstrap", gettext_noop("bootstrap")
+
+
 class TaskKind(models.TextChoices):
     VISUAL_NATURE = "visual_nature", gettext_noop("visual nature of an attribute")
     PREVALENCE = "prevalence", gettext_noop("stereotype prevalence")
@@ -44,7 +51,7 @@ class Study(models.Model):
     `stereotype_pool` chose Stereotypical (PROTOCOL §3). An attribute is visual if at least `visual_rule`
     annotators chose Agree or Strongly agree, or if its mean score (1 to 5, Unsure 3) is at least
     `visual_mean`. A study has one rule at most; both null, the default, asks all of its annotators to agree
-    (PROTOCOL §2).
+    (PROTOCOL §2). The intervals of the scores are computed as `intervals` says.
 
     `translations` holds the study's texts in other languages: language -> title, description and
     support_text, each only if translated. Each of `questions` may have its own "translations": language ->
@@ -65,6 +72,14 @@ class Study(models.Model):
     stereotype_threshold = models.PositiveSmallIntegerField(default=2)
     visual_rule = models.PositiveSmallIntegerField(null=True, blank=True)
     visual_mean = models.FloatField(null=True, blank=True)
+    intervals = models.CharField(
+        max_length=10,
+        choices=Intervals,
+        default=Intervals.CLUSTERED,
+        # For the previous version, which still runs during a deployment
+        db_default=Intervals.CLUSTERED.value,
+        help_text="How the 95 % intervals of its scores are computed.",
+    )
     # Recruiting
     self_enrol = models.BooleanField(default=True, help_text="Any account may take part, invited or not.")
     questions = models.JSONField(
@@ -141,6 +156,7 @@ class Study(models.Model):
                 condition=Q(visual_rule__isnull=True) | Q(visual_mean__isnull=True),
                 name="study_one_visual_rule",
             ),
+            CheckConstraint(condition=Q(intervals__in=Intervals.values), name="study_intervals_known"),
         ]
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ JUSTIFICATION = "justification"
 # Fields of models that release.json holds
 STUDY_FIELDS = (
     *("name", "title", "description", "contact", "support_text", "questions", "translations"),
-    *("stereotype_pool", "stereotype_threshold", "visual_rule", "visual_mean", "simulated"),
+    *("stereotype_pool", "stereotype_threshold", "visual_rule", "visual_mean", "intervals", "simulated"),
     *("training_pass", "gold_rate", "blur_images", "break_after", "session_cap"),
 )
 TASK_FIELDS = (

@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from annotation.models import Study, StudyStatus
+from annotation.models import Intervals, Study, StudyStatus
 
 
 class StudySerializer(serializers.Serializer):
@@ -17,6 +17,9 @@ class StudySerializer(serializers.Serializer):
     contact = serializers.CharField(help_text="Whom annotators can write to.")
     leads = serializers.SerializerMethodField(help_text="User names of its leads.")
     simulated = serializers.BooleanField(help_text="Its answers come from a program, not from people.")
+    intervals = serializers.ChoiceField(
+        choices=Intervals.choices, help_text="How the 95 % intervals of its scores are computed."
+    )
     self_enrol = serializers.BooleanField(help_text="Any account can take part without an invitation.")
     created_at = serializers.DateTimeField(help_text="When it was created.")
     opened_at = serializers.DateTimeField(allow_null=True, help_text="When it was first opened.")

@@ -15,10 +15,13 @@ from django.db.models import QuerySet
 from rich.console import Console
 
 from annotation.core.csv_text import safe_cell
-from annotation.models import Study
+from annotation.models import Intervals, Study
 from generation.models import Run
 from metrics.core.named_runs import find_run
 from metrics.core.suggestions import did_you_mean
+from metrics.models import RunIntervals
+from metrics.score_runs.evaluation import IntervalMethod
+from metrics.score_runs.metric import Metric
 
 FORMATS = ("table", "csv", "json")
 SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."
@@ -35,6 +38,48 @@ def add_resampling(parser: ArgumentParser) -> None:
         help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+
+
+def add_intervals(parser: ArgumentParser) -> None:
+    """The options --intervals, --resamples and --seed of scores, as `evaluation.choose_intervals` reads
+    them."""
+    parser.add_argument(
+        "--intervals",
+        choices=Intervals.values,
+        help="how 95 %% intervals are computed (default: as the study has chosen; with --resamples or "
+        "--seed, bootstrap); a metric without clustered intervals always has bootstrap intervals",
+    )
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+
+
+def describe_intervals(metric: Metric, method: IntervalMethod) -> dict[str, Any] | None:
+    """How intervals were computed, for a JSON file: the method in words and, of the bootstrap, its resamples
+    and seed; None without intervals."""
+    if method.name == RunIntervals.NONE:
+        return None
+    if method.is_clustered:
+        words = f"95 % interval from standard errors clustered by {metric.clustering}"
+        return {"intervals": method.name, "method": words}
+    return {
+        "intervals": method.name,
+        "method": f"95 % percentile interval, {metric.resampling}",
+        "resamples": method.resamples,
+        "seed": method.seed,
+    }
+
+
+def interval_line(metric: Metric, method: IntervalMethod) -> str:
+    """`describe_intervals` for a table."""
+    found = describe_intervals(metric, method)
+    if found is None:
+        return "no intervals"
+    drawn = f", {method.resamples:,} resamples, seed {method.seed}" if method.resamples else ""
+    return f"{found['method']}{drawn}"
 
 
 def get_study(name: str) -> Study:

@@ -3,7 +3,7 @@
 from metrics.models.associations import AssociationList, ModelAssociation
 from metrics.models.candidates import Candidate, CandidateList, StruckCandidate
 from metrics.models.embedding_tests import EmbeddingTestFile
-from metrics.models.score_runs import Score, ScoreRun, Variant
+from metrics.models.score_runs import RunIntervals, Score, ScoreRun, Variant
 
 __all__ = [
     "AssociationList",
@@ -11,6 +11,7 @@ __all__ = [
     "CandidateList",
     "EmbeddingTestFile",
     "ModelAssociation",
+    "RunIntervals",
     "Score",
     "ScoreRun",
     "StruckCandidate",

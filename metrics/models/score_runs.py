@@ -16,11 +16,20 @@ class Variant(models.TextChoices):
     PUBLISHED = "published"
 
 
+class RunIntervals(models.TextChoices):
+    """How a run's 95 % intervals were computed. The names are those of `annotation.models.Intervals`."""
+
+    NONE = "none"
+    CLUSTERED = "clustered"
+    BOOTSTRAP = "bootstrap"
+
+
 class ScoreRun(LeasedJob):
     """One computation of a metric for a study, with everything needed to repeat it.
 
     `digest` identifies the inputs (metrics/score_runs/evaluation.py), `rule` describes which associations
-    counted as stereotypes. A worker claims the row by a conditional update with a lease.
+    counted as stereotypes. `resamples` and `seed` belong to the bootstrap: with other `intervals`,
+    `resamples` is 0. A worker claims the row by a conditional update with a lease.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="score_runs")
@@ -29,7 +38,14 @@ class ScoreRun(LeasedJob):
     variant = models.CharField(max_length=10, choices=Variant)
     digest = models.CharField(max_length=64)
     seed = models.PositiveBigIntegerField(default=0)
-    resamples = models.PositiveIntegerField(help_text="Bootstrap resamples; 0 means no intervals.")
+    intervals = models.CharField(
+        max_length=10,
+        choices=RunIntervals,
+        # For the previous version, which still runs during a deployment and has bootstrap intervals only
+        db_default=RunIntervals.BOOTSTRAP.value,
+        help_text="How its 95 % intervals are computed.",
+    )
+    resamples = models.PositiveIntegerField(help_text="Bootstrap resamples; 0 without a bootstrap.")
     parameters = models.CharField(
         max_length=500, default="{}", help_text="What was chosen, as JSON with its keys sorted."
     )
@@ -45,12 +61,19 @@ class ScoreRun(LeasedJob):
             models.UniqueConstraint(
                 fields=[
                     *("study", "metric", "version", "variant"),
-                    *("parameters", "digest", "seed", "resamples"),
+                    *("parameters", "digest", "intervals", "seed", "resamples"),
                 ],
                 name="scorerun_unique_inputs",
             ),
             models.CheckConstraint(condition=Q(state__in=JobState.values), name="scorerun_state_known"),
             models.CheckConstraint(condition=Q(variant__in=Variant.values), name="scorerun_variant_known"),
+            models.CheckConstraint(
+                condition=Q(intervals__in=RunIntervals.values), name="scorerun_intervals_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(intervals=RunIntervals.BOOTSTRAP) | Q(resamples=0),
+                name="scorerun_resamples_of_bootstrap",
+            ),
             models.CheckConstraint(condition=Q(version__gte=1), name="scorerun_version_from_one"),
             models.CheckConstraint(
                 condition=Q(digest__regex=r"^[0-9a-f]{64}$"), name="scorerun_digest_is_sha256"
@@ -90,10 +113,10 @@ class Score(models.Model):
     `part`, if not empty, narrows this to a region, a pool or a threshold, as listed in the registry.
 
     `value` null means undefined; infinity is a value. `low` and `high` are the 95 % interval, both null if
-    there is none. A percentile interval that does not contain the estimate is widened
-    (metrics/core/stats/percentiles.py), so low <= value <= high always holds. `n` is the sample size and `k`
+    there is none. low <= value <= high always holds: a percentile interval that does not contain the estimate
+    is widened (metrics/core/stats/percentiles.py). `n` is the sample size and `k`
     how many of it were positive. `infinite` and `undefined` count the resamples with an infinite or no value
-    (PROTOCOL §10); null without resampling.
+    (PROTOCOL §10); null without a bootstrap.
     """
 
     run = models.ForeignKey(ScoreRun, on_delete=models.CASCADE, related_name="scores")

@@ -15,7 +15,7 @@ from metrics.models import Score, Variant
 from metrics.pull.charts import Estimate, PublishedPoints, PullPoint, pull_chart
 from metrics.pull.data import NEWEST
 from metrics.pull.published import PublishedPull, published_pull
-from metrics.score_runs import queries
+from metrics.score_runs import queries, registry
 from metrics.score_runs.current_scores import cached_evaluation
 from metrics.score_runs.metric import VISAGE
 from metrics.score_runs.rows import ScoreRow
@@ -108,7 +108,7 @@ def _pull_scores(study: Study, run: str) -> tuple[Sequence[Score | ScoreRow], tu
     only for the newest embeddings, present scores without intervals."""
     stored = queries.newest_run(study, "pull", Variant.CORRECTED, {"run": run})
     if stored is not None:
-        notes: tuple[str, ...] = (f"{stored.rule}; bars: 95 % intervals, {stored.resamples:,} resamples",)
+        notes: tuple[str, ...] = (f"{stored.rule}; bars: {registry.describe_method(stored)}",)
         if queries.is_stale(stored):
             notes += (f"STALE: embeddings as of {stored.finished_at:%Y-%m-%d %H:%M} UTC",)
         scores = Score.objects.filter(run=stored, value__isnull=False, attribute__isnull=True).order_by("pk")

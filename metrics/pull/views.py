@@ -146,7 +146,8 @@ def _comparison_context(request: HttpRequest, found: Mapping[str, ScoreRun | Non
 def _scores(
     study: Study, requests: Mapping[str, Mapping[str, str]]
 ) -> tuple[dict[str, ScoreRun | None], freshness.Freshness]:
-    """The newest scores of each metric, and the state of newly requested runs if they are stale. Checking
+    """The newest scores of each metric, and the state of newly requested runs if they are stale or have other
+    intervals than the study has chosen. Checking
     this is fast, because no answers are counted."""
     with snapshot():
         latest = {
@@ -155,7 +156,8 @@ def _scores(
         }
     requested = []
     for metric, parameters in requests.items():
-        if latest[metric].stale:
+        known = latest[metric].run
+        if known is None or latest[metric].stale or not queries.has_chosen_intervals(study, known):
             run = score_runs.request(
                 study=study, metric=metric, variant=Variant.CORRECTED, parameters=parameters
             )

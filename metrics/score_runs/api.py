@@ -60,7 +60,7 @@ def metric_data(metric: Metric) -> dict[str, Any]:
         "computed_from": registry.describe_source(metric),
         "variants": VARIANTS,
         "scores": [{"name": name, "meaning": meaning} for name, meaning in metric.names],
-        "interval": f"95 %, {metric.resampling}" if metric.interval else None,
+        "interval": registry.describe_interval(metric),
         "reference": f"PROTOCOL {metric.section}; {metric.reference}",
     }
 
@@ -135,7 +135,10 @@ class ScoreRuns(Resource):
             200: OpenApiResponse(ScoreRunSerializer, "The scores of these answers exist already."),
             202: OpenApiResponse(ScoreRunSerializer, "The run is waiting or being computed."),
             409: OpenApiResponse(description="The run for these answers failed: retry that run."),
-            422: OpenApiResponse(description="The metric has no such parameter, or there are no embeddings."),
+            422: OpenApiResponse(
+                description="The metric has no such parameter, there are no embeddings, or resamples or a "
+                "seed were given with clustered intervals."
+            ),
         },
     )
     def post(self, request: Request, name: str) -> Response:
@@ -153,6 +156,7 @@ class ScoreRuns(Resource):
                 resamples=body.get("resamples"),
                 seed=body["seed"],
                 parameters=parameters,
+                intervals=body.get("intervals"),
             )
         except ValueError as error:
             raise Refused(str(error)) from error

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from django.core.cache import cache
 
 from annotation.models import Study
-from metrics.models import Score
+from metrics.models import RunIntervals, Score
 from metrics.score_runs import queries, registry
-from metrics.score_runs.evaluation import Evaluation, evaluate, inputs_digest
+from metrics.score_runs.evaluation import Evaluation, choose_intervals, evaluate, inputs_digest
 
 _CACHE_SECONDS = 24 * 3600
 _INTERVAL = ("name", "group", "part", "low", "high")
@@ -16,25 +16,27 @@ Interval = tuple[float, float]
 
 
 def cached_evaluation(
-    study: Study, metric: str, *, resamples: int = 0, parameters: Mapping[str, str] | None = None
+    study: Study, metric: str, *, with_intervals: bool = False, parameters: Mapping[str, str] | None = None
 ) -> Evaluation:
-    """Evaluate the metric for the present answers; cached for the same answers. Use `resamples` only for
-    metrics of the catalogue, which does not grow with the answers."""
+    """Evaluate the metric for the present answers; cached for the same answers. Use `with_intervals`, those
+    of the study's choice, only for metrics of the catalogue, which does not grow with the answers."""
     entry = registry.get(metric)
+    intervals = None if with_intervals else RunIntervals.NONE.value
+    method = choose_intervals(study, entry, intervals=intervals)
     digest = inputs_digest(study, entry, parameters)
-    key = f"evaluation:{metric}:{entry.version}:{resamples}:{digest}"
+    kind = f"evaluation:{metric}:{entry.version}:{method.name}:{method.resamples}"
+    key = f"{kind}:{digest}"
     known: Evaluation | None = cache.get(key)
     if known is None:
         known = evaluate(
             study=study,
             metric=metric,
             variant="corrected",
-            resamples=resamples,
-            seed=0,
             parameters=parameters,
+            intervals=intervals,
         )
         # Answers may have changed between the two reads: store it under the digest of what was evaluated.
-        cache.set(f"evaluation:{metric}:{entry.version}:{resamples}:{known.digest}", known, _CACHE_SECONDS)
+        cache.set(f"{kind}:{known.digest}", known, _CACHE_SECONDS)
     return known
 
 

@@ -5,9 +5,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from annotation.models import Study
 from metrics.core.answers import counted_responses
 from metrics.core.fingerprints import fingerprint, snapshot
+from metrics.models import RunIntervals
 from metrics.score_runs import registry
 from metrics.score_runs.metric import Metric
 from metrics.score_runs.rows import Inputs, ScoreRow
@@ -17,12 +20,14 @@ MIN_RESAMPLES = 100
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All rows of a metric for a study, with everything needed to repeat them."""
+    """All rows of a metric for a study, with everything needed to repeat them. `intervals`: one of
+    RunIntervals."""
 
     metric: str
     version: int
     variant: str
     digest: str
+    intervals: str
     seed: int
     resamples: int
     rule: str
@@ -35,34 +40,88 @@ def evaluate(
     study: Study,
     metric: str,
     variant: str,
-    resamples: int,
-    seed: int,
+    resamples: int | None = None,
+    seed: int = 0,
     parameters: Mapping[str, str] | None = None,
+    intervals: str | None = None,
 ) -> Evaluation:
-    """Compute `metric` for the present state of `study`.
+    """Compute `metric` for the present state of `study`, with the intervals that `choose_intervals` says.
 
-    With `resamples` 0 there are no intervals. Raises ValueError for an unknown metric, variant or parameter,
-    and for 1 to 99 resamples, which are too few for the tails of a 95 % interval.
+    Raises ValueError for an unknown metric, variant or parameter, and as `choose_intervals`.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
-    check_resampling(resamples, seed)
-    used_resamples = resamples if entry.interval else 0
+    method = choose_intervals(study, entry, intervals=intervals, resamples=resamples, seed=seed)
     chosen = registry.parameters(entry, parameters)
     with snapshot():
         digest = inputs_digest(study, entry, chosen)
-        rows = entry.compute(Inputs(study, variant, used_resamples, seed, chosen))
+        rows = entry.compute(
+            Inputs(study, variant, method.resamples, method.seed, chosen, clustered=method.is_clustered)
+        )
     return Evaluation(
         metric=metric,
         version=entry.version,
         variant=variant,
         digest=digest,
-        seed=seed,
-        resamples=used_resamples,
+        intervals=method.name,
+        seed=method.seed,
+        resamples=method.resamples,
         rule=describe_rule(study, entry, chosen),
         parameters=chosen,
         rows=tuple(rows),
     )
+
+
+@dataclass(frozen=True)
+class IntervalMethod:
+    """How intervals are computed: `name`, one of RunIntervals, with the resamples and the seed of the
+    bootstrap."""
+
+    name: str
+    resamples: int = 0
+    seed: int = 0
+
+    @property
+    def is_clustered(self) -> bool:
+        return self.name == RunIntervals.CLUSTERED
+
+
+def choose_intervals(
+    study: Study,
+    metric: Metric,
+    *,
+    intervals: str | None = None,
+    resamples: int | None = None,
+    seed: int = 0,
+) -> IntervalMethod:
+    """The method of the intervals of `metric`.
+
+    `intervals` None is the choice of the study; but a given number of resamples, or a seed other than 0,
+    means the bootstrap, and 0 resamples no intervals. A bootstrap without `resamples` draws
+    BOOTSTRAP_RESAMPLES of the settings, and so does a metric that has no clustered intervals.
+
+    Raises ValueError for an unknown method, 1 to 99 resamples, which are too few for the tails of a 95 %
+    interval, a negative seed, and resamples or a seed that contradict `intervals`.
+    """
+    check_resampling(resamples or 0, seed)
+    if intervals is None:
+        intervals = RunIntervals.BOOTSTRAP if resamples or seed else study.intervals
+        if resamples == 0:
+            intervals = RunIntervals.NONE
+    elif intervals not in RunIntervals.values:
+        raise ValueError(f"Intervals are {', '.join(RunIntervals.values)}; not '{intervals}'.")
+    elif intervals == RunIntervals.BOOTSTRAP and resamples == 0:
+        raise ValueError("Bootstrap intervals need resamples: not 0.")
+    elif intervals == RunIntervals.CLUSTERED and (resamples is not None or seed):
+        raise ValueError("Resamples and a seed belong to bootstrap intervals; clustered ones have neither.")
+    elif intervals == RunIntervals.NONE and resamples:
+        raise ValueError(f"{resamples} resamples, but no intervals: choose bootstrap, or no resamples.")
+    if intervals == RunIntervals.NONE or not metric.interval:
+        return IntervalMethod(RunIntervals.NONE.value, seed=seed)
+    if intervals == RunIntervals.CLUSTERED and metric.clustering:
+        return IntervalMethod(RunIntervals.CLUSTERED.value)
+    drawn = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples
+    return IntervalMethod(RunIntervals.BOOTSTRAP.value, drawn, seed)
 
 
 def inputs_digest(study: Study, metric: Metric, parameters: Mapping[str, str] | None = None) -> str:

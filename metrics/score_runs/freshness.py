@@ -58,14 +58,17 @@ def page_context(
 
 
 def check(study: Study, requests: Sequence[ScoreRequest]) -> Freshness:
-    """Compare the stored scores with the present answers, and request the missing ones."""
+    """Compare the stored scores with the present answers and the study's choice of intervals, and request the
+    missing ones."""
     found: list[ScoreRun] = []
     refused: list[str] = []
     ready = False
     for metric, variant, parameters in requests:
         shown = queries.newest_run(study, metric, variant, parameters)
-        if shown is not None and not queries.is_stale(shown):
-            continue
+        if shown is not None:
+            chosen = queries.has_chosen_intervals(study, shown)
+            if chosen and not queries.is_stale(shown):
+                continue
         try:
             run = score_runs.request(study=study, metric=metric, variant=variant, parameters=parameters)
         except ValueError as error:  # no embeddings, or no comparison chosen

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, When
 from django.db.models.functions import Coalesce
 
 from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Study
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import registry
-from metrics.score_runs.evaluation import inputs_digest
+from metrics.score_runs.evaluation import choose_intervals, inputs_digest
 from metrics.score_runs.metric import Metric
 
 ScoreRequest = tuple[str, str, Mapping[str, str]]
@@ -48,8 +48,9 @@ def newest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> ScoreRun | None:
     """The finished run of `metric`, at its present version, that last matched the answers: the one that a
-    page shows. One indexed query; call `is_stale` in a separate request (ADR 0005). Raises ValueError for an
-    unknown metric, variant or parameter.
+    page shows. A run with the study's choice of intervals comes before others. One indexed query; call
+    `is_stale` in a separate request (ADR 0005). Raises ValueError for an unknown metric, variant or
+    parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -65,12 +66,18 @@ def is_stale(run: ScoreRun) -> bool:
     return run.digest != inputs_digest(run.study, entry, json.loads(run.parameters))
 
 
+def has_chosen_intervals(study: Study, run: ScoreRun) -> bool:
+    """Whether the intervals of a run of `study` are computed as it has chosen. Others stay readable: those of
+    earlier versions, and those that somebody requested as a check."""
+    return run.intervals == choose_intervals(study, registry.get(run.metric)).name
+
+
 def latest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> LatestRun:
     """The newest finished run of `metric` at its present version, and whether it is stale. A run of the
-    present inputs is preferred to a later run of others. Raises ValueError for an unknown metric, variant or
-    parameter.
+    present inputs is preferred to a later run of others, and then one with the study's choice of intervals.
+    Raises ValueError for an unknown metric, variant or parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -83,7 +90,9 @@ def latest_run(
 
 
 def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, str]) -> QuerySet[ScoreRun]:
-    """Finished runs at the metric's present version, the one that last matched the answers first."""
+    """Finished runs at the metric's present version: those with the study's choice of intervals first, and of
+    these the one that last matched the answers."""
+    chosen_intervals = choose_intervals(study, entry).name
     return ScoreRun.objects.filter(
         study=study,
         metric=entry.name,
@@ -91,7 +100,11 @@ def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, st
         variant=variant,
         parameters=serialize_parameters(chosen),
         state=JobState.DONE,
-    ).order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")
+    ).order_by(
+        Case(When(intervals=chosen_intervals, then=0), default=1),
+        Coalesce("confirmed_at", "finished_at").desc(),
+        "-pk",
+    )
 
 
 def scores_by_group(run: ScoreRun) -> Mapping[int, Mapping[str, Score]]:

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 
 from annotation.models import Study
 from metrics.core.suggestions import did_you_mean
+from metrics.models import RunIntervals, ScoreRun
 from metrics.score_runs.metric import VARIANTS, Metric
 
 _registered: dict[str, Metric] = {}
@@ -82,10 +83,27 @@ def as_markdown() -> str:
             f"- computed from: {describe_source(metric)}\n{_optional_lines(metric)}- unit: {metric.unit}\n"
             f"- reading: {metric.direction}\n"
             f"- variants: {metric.variants_note}\n"
-            f"- interval: {f'95 %, {metric.resampling}' if metric.interval else 'none'}\n"
+            f"- interval: {describe_interval(metric) or 'none'}\n"
             f"- source: PROTOCOL {metric.section}; {metric.reference}\n"
         )
     return "\n".join(parts)
+
+
+def describe_interval(metric: Metric) -> str | None:
+    """What the intervals of a metric are computed from, by either method; None if it has none."""
+    if not metric.interval:
+        return None
+    methods = [f"clustered by {metric.clustering}"] if metric.clustering else []
+    return f"95 %, {'; or '.join([*methods, metric.resampling])}"
+
+
+def describe_method(run: ScoreRun) -> str:
+    """How the intervals of `run` were computed."""
+    if run.intervals == RunIntervals.CLUSTERED:
+        return f"95 % intervals from clustered standard errors of {get(run.metric).clustering}"
+    if not run.resamples:
+        return "no intervals"
+    return f"95 % bootstrap intervals, {run.resamples:,} resamples, seed {run.seed}"
 
 
 def describe_source(metric: Metric) -> str:

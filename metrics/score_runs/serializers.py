@@ -9,6 +9,7 @@ from rest_framework import serializers
 from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from annotation.core.leases import JobState
+from annotation.models import Intervals
 from metrics.core.serializers import (
     MAX_ID,
     AttributeRefSerializer,
@@ -17,7 +18,7 @@ from metrics.core.serializers import (
     NumberSerializer,
     text_choice,
 )
-from metrics.models import Variant
+from metrics.models import RunIntervals, Variant
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import MIN_RESAMPLES
 
@@ -51,7 +52,9 @@ class MetricSerializer(serializers.Serializer[Any]):
     scores = MeaningSerializer(many=True)
     parts = serializers.CharField(allow_blank=True, help_text="The possible values of a score's `part`.")
     parameters = ParameterSerializer(many=True)
-    interval = serializers.CharField(allow_null=True, help_text="null: no interval.")
+    interval = serializers.CharField(
+        allow_null=True, help_text="How its intervals are computed, by either method; null: no interval."
+    )
     reference = serializers.CharField()
     caveats = serializers.CharField(allow_blank=True)
 
@@ -65,8 +68,12 @@ class ScoreRunSerializer(serializers.Serializer[Any]):
     variant = serializers.ChoiceField(Variant.choices)
     parameters = StoredParameters(child=serializers.CharField(allow_blank=True))
     digest = serializers.RegexField("^[0-9a-f]{64}$", help_text="SHA-256 of the inputs.")
-    seed = serializers.IntegerField()
-    resamples = serializers.IntegerField(help_text="Bootstrap resamples; 0: no intervals.")
+    intervals = serializers.ChoiceField(
+        RunIntervals.choices,
+        help_text="How its 95 % intervals are computed: clustered standard errors, bootstrap, or none.",
+    )
+    seed = serializers.IntegerField(help_text="Of the bootstrap.")
+    resamples = serializers.IntegerField(help_text="Of the bootstrap; 0 with other intervals.")
     rule = serializers.CharField(allow_blank=True, help_text="Empty until it is done.")
     state = serializers.ChoiceField(JobState.choices)
     attempts = serializers.IntegerField()
@@ -143,10 +150,18 @@ class ScoreRunBody(Body):
         required=False,
         help_text="As listed by the metric; omitted parameters have their defaults.",
     )
+    intervals = serializers.ChoiceField(
+        Intervals.choices,
+        required=False,
+        help_text="How 95 % intervals are computed; by default as the study has chosen, or, with resamples "
+        "or a seed, by the bootstrap. A metric without clustered intervals always has bootstrap intervals.",
+    )
     resamples = serializers.IntegerField(
         required=False,
         min_value=MIN_RESAMPLES,
         max_value=20_000,
-        help_text=f"Bootstrap resamples; default {settings.BOOTSTRAP_RESAMPLES}, as on the pages.",
+        help_text=f"Of the bootstrap; default {settings.BOOTSTRAP_RESAMPLES}. Not with clustered intervals.",
     )
-    seed = serializers.IntegerField(default=0, min_value=0, max_value=MAX_ID)
+    seed = serializers.IntegerField(
+        default=0, min_value=0, max_value=MAX_ID, help_text="Of the bootstrap. Not with clustered intervals."
+    )

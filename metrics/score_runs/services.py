@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -17,7 +16,7 @@ from annotation.models import Study
 from metrics.core.fingerprints import snapshot
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import queries, registry
-from metrics.score_runs.evaluation import Evaluation, evaluate, inputs_digest
+from metrics.score_runs.evaluation import Evaluation, choose_intervals, evaluate, inputs_digest
 from metrics.score_runs.metric import NothingToCompute
 from metrics.score_runs.shared_resamples import sharing_resamples
 
@@ -33,19 +32,21 @@ def request(
     resamples: int | None = None,
     seed: int = 0,
     parameters: Mapping[str, str] | None = None,
+    intervals: str | None = None,
 ) -> ScoreRun:
     """The run of `metric` for the present inputs: the existing one, or a new pending one.
 
-    `resamples` None means BOOTSTRAP_RESAMPLES of the settings; a metric without intervals always has 0. A run
-    that failed for the same inputs is returned unchanged; `retry` resets it. A finished run that is not the
-    newest is confirmed, so that it is preferred to later runs of other answers. Raises ValueError for an
-    unknown metric, variant or parameter, and for missing embeddings. Call tasks.enqueue(run) afterwards.
+    `intervals`, `resamples` and `seed` are those of `evaluation.choose_intervals`: by default the choice of
+    the study. A run that failed for the same inputs is returned unchanged; `retry` resets it. A finished run
+    that is not the newest is confirmed, so that it is preferred to later runs of other answers. Raises
+    ValueError for an unknown metric, variant or parameter, for intervals that contradict the rest, and for
+    missing embeddings. Call tasks.enqueue(run) afterwards.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
     chosen = registry.parameters(entry, parameters)
     entry.check_inputs(study, chosen)
-    requested_resamples = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples
+    method = choose_intervals(study, entry, intervals=intervals, resamples=resamples, seed=seed)
     run, created = ScoreRun.objects.get_or_create(
         study=study,
         metric=entry.name,
@@ -53,8 +54,9 @@ def request(
         variant=variant,
         parameters=queries.serialize_parameters(chosen),
         digest=inputs_digest(study, entry, chosen),
-        seed=seed,
-        resamples=requested_resamples if entry.interval else 0,
+        intervals=method.name,
+        seed=method.seed,
+        resamples=method.resamples,
     )
     newest = None if created else queries.newest_run(study, metric, variant, parameters)
     if newest is not None and newest != run and run.state == JobState.DONE:
@@ -94,9 +96,10 @@ def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
                 study=study,
                 metric=run.metric,
                 variant=run.variant,
-                resamples=run.resamples,
+                resamples=run.resamples or None,
                 seed=run.seed,
                 parameters=json.loads(run.parameters),
+                intervals=run.intervals,
             )
     except Exception as error:
         nothing = isinstance(error, NothingToCompute)
@@ -150,14 +153,18 @@ def _store(claim: Claim[ScoreRun], result: Evaluation) -> ScoreRun | None:
 
 
 def compute_with_waiting(*, run_id: int) -> ScoreRun | None:
-    """`compute` the run, and then all waiting runs of the study with the same seed and number of resamples:
-    the same answers are read and resampled once for all of them."""
+    """`compute` the run, and then all waiting runs of the study with the same kind of intervals, seed and
+    number of resamples: the same answers are read and resampled once for all of them."""
     with sharing_resamples():
         run = compute(run_id=run_id)
         if run is None:
             return None
         others = ScoreRun.objects.filter(
-            study=run.study_id, seed=run.seed, resamples=run.resamples, state=JobState.PENDING
+            study=run.study_id,
+            intervals=run.intervals,
+            seed=run.seed,
+            resamples=run.resamples,
+            state=JobState.PENDING,
         ).exclude(pk=run.pk)
         for other_id in list(others.order_by("created_at", "pk").values_list("pk", flat=True)):
             compute(run_id=other_id)

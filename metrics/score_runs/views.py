@@ -18,7 +18,10 @@ from metrics.score_runs.tasks import enqueue
 def methods(request: HttpRequest) -> HttpResponse:
     if not policies.is_admin(request.user) and not policies.studies_led_by(request.user).exists():
         raise Http404
-    entries = [(metric, registry.describe_source(metric)) for metric in registry.metrics()]
+    entries = [
+        (metric, registry.describe_source(metric), registry.describe_interval(metric))
+        for metric in registry.metrics()
+    ]
     return render(request, "metrics/score_runs/methods.html", {"metrics": entries})
 
 

@@ -76,6 +76,12 @@ def metric_title(name: str) -> str:
 
 
 @register.filter
+def clustering(name: str) -> str:
+    """What the clustered intervals of a metric are of."""
+    return gettext(registry.get(name).clustering)
+
+
+@register.filter
 def span(value: int) -> str:
     """A whole number of hours in hours or days."""
     if value % 24:

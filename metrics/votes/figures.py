@@ -17,8 +17,6 @@ from metrics.votes.stats import POOLS, THRESHOLDS
 SOURCES = ("either", "source", "answers")
 SHOWN = ("number", "share")
 ASSOCIATIONS = ("stereotypes", "all")
-# Enough for two digits of a percentile interval; takes a second for the largest source.
-_RESAMPLES = 1000
 _REGION = "region: "
 # A source says how many gave each answer, not who: its annotators cannot be resampled.
 _INTERVAL_NOTES = {
@@ -159,7 +157,7 @@ def _offensive_groups(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _visual_rules(study: Study, options: Mapping[str, str]) -> Figure:
-    evaluation = cached_evaluation(study, "visual_rules", resamples=_RESAMPLES)
+    evaluation = cached_evaluation(study, "visual_rules", with_intervals=True)
     used = {row.part for row in evaluation.rows if row.name == "in_use" and row.value}
     points = []
     for row in evaluation.rows:
@@ -190,7 +188,7 @@ def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, 
     if chosen == "source" or (chosen == "either" and study.stereotype_source_id is not None):
         if study.stereotype_source is None:
             raise NothingToDraw(f"Study '{study.name}' has no stereotype source, so no {kind} of one.")
-        evaluation = cached_evaluation(study, votes, resamples=_RESAMPLES)
+        evaluation = cached_evaluation(study, votes, with_intervals=True)
         subtitle = f"{study.title}; {kind} of {study.stereotype_source.title}"
         interval_note = _INTERVAL_NOTES[kind]
     else:

@@ -7,7 +7,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import ImageSet, Pool, Source, Study, TaskKind
+from annotation.models import ImageSet, Intervals, Pool, Source, Study, TaskKind
 from annotation.setup.forms import stimuli
 from annotation.setup.forms.base import (
     KINDS,
@@ -38,6 +38,7 @@ class SourceForm(StepForm):
         "description": "description",
         "visual_rule": "visual_rule",
         "visual_mean": "visual_mean",
+        "intervals": "intervals",
         "stereotypes.source": "rule_source",
         "stereotypes.pool": "pool",
         "stereotypes.threshold": "threshold",
@@ -101,6 +102,17 @@ class SourceForm(StepForm):
         max_value=5,
         step_size=0.01,
         help_text=_("From 1, Strongly disagree, to 5, Strongly agree. Fill in one of the two, or neither."),
+    )
+
+    intervals = forms.ChoiceField(
+        label=_("How intervals are computed"),
+        required=False,  # pages of the previous version do not send it
+        initial=Intervals.CLUSTERED.value,
+        choices=[
+            (Intervals.CLUSTERED, _("clustered standard errors")),
+            (Intervals.BOOTSTRAP, _("bootstrap")),
+        ],
+        help_text=_("The bootstrap is slower, and its intervals are wider."),
     )
 
     def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
@@ -209,6 +221,8 @@ class SourceForm(StepForm):
         data, changed = self.cleaned_data, super().updated_document()
         if changed["stereotypes"] == _DEFAULT_RULE:
             del changed["stereotypes"]
+        if changed.get("intervals") == Intervals.CLUSTERED:
+            del changed["intervals"]
         if self.may_name_leads:
             put(changed, "leads", [name for part in data["leads"].split(",") if (name := part.strip())])
         # in the order of the file, in which annotators work on the tasks

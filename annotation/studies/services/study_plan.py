@@ -47,6 +47,7 @@ STUDY_KEYS = {
     "stereotype_threshold": "stereotypes.threshold",
     "visual_rule": "visual_rule",
     "visual_mean": "visual_mean",
+    "intervals": "intervals",
     "self_enrol": "recruitment.self_enrol",
     "questions": "questions",
     "crowd_parameters": "recruitment.parameters",

@@ -16,6 +16,7 @@ from annotation.studies.study_file.tasks import TaskFile, read_task
 from annotation.studies.study_file.texts import LONGEST_TITLE, read_questions, read_translations
 
 _POOLS = ("in", "out")
+_INTERVALS = ("clustered", "bootstrap")
 NAME_PATTERN = r"[a-z0-9]+(?:[-_][a-z0-9]+)*"
 CROWD_PARAMETERS = {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}
 # Also used by the forms of the setup pages
@@ -42,6 +43,7 @@ class StudyFile:
     visual_rule: int | None
     tasks: tuple[TaskFile, ...]
     visual_mean: float | None = None
+    intervals: str = _INTERVALS[0]
     consent_translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # recruitment
     self_enrol: bool = True
@@ -113,6 +115,14 @@ def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
             "%(it)s is neither 'in' nor 'out'.",
             page_message=_("Choose whose votes count."),
         )
+    intervals = table.text("intervals", default=_INTERVALS[0])
+    if intervals not in _INTERVALS:
+        raise table.error(
+            "intervals",
+            intervals,
+            "%(it)s is neither 'clustered' nor 'bootstrap'.",
+            page_message=_("Choose how intervals are computed."),
+        )
     tasks = table.tables("tasks")
     if not tasks:
         raise table.missing(
@@ -135,6 +145,7 @@ def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
         stereotype_threshold=rule.integer("threshold", default=2, least=1),
         visual_rule=table.optional_integer("visual_rule", least=1),
         visual_mean=table.optional_decimal("visual_mean", least=1, most=5),
+        intervals=intervals,
         tasks=tuple(read_task(task, folder=folder) for task in tasks),
         self_enrol=recruitment.boolean("self_enrol", default=True),
         questions=read_questions(table.tables("questions")),

@@ -21,6 +21,7 @@ def study_toml(study: StudyFile) -> str:
         "leads": [*study.leads],
         "visual_rule": study.visual_rule,
         "visual_mean": study.visual_mean,
+        "intervals": None if study.intervals == "clustered" else study.intervals,
         "consent": {
             "content_warning": study.content_warning,
             "text": study.consent,

@@ -37,6 +37,7 @@ def evaluate_agreement(
     resamples: int = 0,
     seed: int = 0,
     known_tallies: Sequence[Tally] | None = None,
+    clustered: bool = False,
 ) -> list[AgreementRow]:
     """Rows for every task of `study` that has answers.
 

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from metrics.agreement.data.ratings import has_region
+from metrics.agreement.queries import METRIC as AGREEMENT
 from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.agreement.scores.rows import MEASURES, AgreementRow
 from metrics.agreement.scores.subjects import PER
@@ -13,7 +14,9 @@ from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
 from metrics.core.answers import has_simulated_answers
 from metrics.management import output
 from metrics.management.output import Cell
-from metrics.score_runs.evaluation import check_resampling
+from metrics.models import RunIntervals
+from metrics.score_runs import registry
+from metrics.score_runs.evaluation import choose_intervals
 
 COLUMNS = [
     *("task", "labels", "level", "scope", "group", "other", "units", "ratings", "pairs"),
@@ -24,7 +27,6 @@ DIFFERENCES_NOTE = (
     "after Benjamini and Hochberg over both, of all pairs of groups of a task and level. Groups of fewer "
     "than five people have none."
 )
-METHOD = "percentile bootstrap over images (or what a unit is about) and annotators, 95 %"
 DIFFERENCES = ("percentage", "alpha")
 
 
@@ -59,41 +61,54 @@ class Command(BaseCommand):
             choices=PER,
             help="also for each attribute or identity group, over all annotators",
         )
-        output.add_resampling(parser)
+        output.add_intervals(parser)
         parser.add_argument("--format", default="table", choices=output.FORMATS)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = output.get_study(options["study"])
-        by, per, resamples, seed = (options[name] for name in ("by", "per", "resamples", "seed"))
+        by, per = options["by"], options["per"]
+        metric = registry.get(AGREEMENT)
         try:
-            check_resampling(resamples, seed)
+            method = choose_intervals(
+                study,
+                metric,
+                intervals=options["intervals"],
+                resamples=options["resamples"],
+                seed=options["seed"],
+            )
             with output.spinner(f"agreement in {study.name} ..."):
                 found = evaluate_agreement(
-                    study=study, by=by, per=(per,) if per else (), resamples=resamples, seed=seed
+                    study=study,
+                    by=by,
+                    per=(per,) if per else (),
+                    resamples=method.resamples,
+                    seed=method.seed,
+                    clustered=method.is_clustered,
                 )
         except ValueError as error:
             raise CommandError(str(error)) from error
         if not found:
             raise CommandError(f"Study '{study.name}' has no answers yet, so there is nothing to compare.")
-        rows = [cells(row, per=per, by=by, intervals=resamples > 0) for row in found]
+        with_intervals = method.name != RunIntervals.NONE
+        rows = [cells(row, per=per, by=by, intervals=with_intervals) for row in found]
         simulated = has_simulated_answers(study)
         if options["format"] == "json":
             about: dict[str, Any] = {"study": study.name, "simulated": simulated, "by": by, "per": per}
-            about["interval"] = (
-                {"method": METHOD, "resamples": resamples, "seed": seed} if resamples else None
-            )
+            about["interval"] = output.describe_intervals(metric, method)
             self.stdout.write(output.as_json(about, rows), ending="")
             return
         if simulated:
             (self.stderr if options["format"] == "csv" else self.stdout).write(output.SIMULATED)
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(list(rows[0]), rows), ending="")
+            self.stderr.write(output.interval_line(metric, method))  # not among the data
             return
         # columns without values would only make the table wider
         columns = [
             name for name in rows[0] if name in COLUMNS or any(row[name] not in {None, 0} for row in rows)
         ]
         self.stdout.write(output.as_table(columns, rows), ending="")
+        self.stdout.write(output.interval_line(metric, method))
         if by == "pool" and any(not has_region(row.task) for row in found):
             self.stdout.write(
                 "A task that is not about identity groups has no pools; only its overall agreement is shown."

@@ -11,7 +11,7 @@ from metrics.management import output
 from metrics.management.output import Cell
 from metrics.models import Variant
 from metrics.score_runs import registry
-from metrics.score_runs.evaluation import Evaluation, evaluate
+from metrics.score_runs.evaluation import Evaluation, IntervalMethod, evaluate
 from metrics.score_runs.metric import Metric
 from metrics.score_runs.rows import ScoreRow
 
@@ -104,7 +104,7 @@ class Command(BaseCommand):
             help="corrected (default), or published: as in the tables of ViSAGe",
         )
         parser.add_argument("--format", default="table", choices=output.FORMATS)
-        output.add_resampling(parser)
+        output.add_intervals(parser)
         parser.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the metric"
         )
@@ -128,6 +128,7 @@ class Command(BaseCommand):
                     resamples=options["resamples"],
                     seed=options["seed"],
                     parameters=output.parse_settings(options["set"]),
+                    intervals=options["intervals"],
                 )
         except ValueError as error:
             raise CommandError(str(error)) from error
@@ -141,6 +142,7 @@ class Command(BaseCommand):
             (self.stderr if options["format"] == "csv" else self.stdout).write(output.SIMULATED)
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(columns, rows), ending="")
+            self.stderr.write(_provenance(study.name, len(rows), result))  # not among the data
         else:
             self.stdout.write(output.as_table(columns, rows), ending="")
             if not rows:
@@ -167,8 +169,8 @@ def _check_task(study: Study, metric: Metric) -> None:
     )
 
 
-def _method(result: Evaluation) -> str:
-    return f"95 % percentile interval, {registry.get(result.metric).resampling}"
+def _method(result: Evaluation) -> IntervalMethod:
+    return IntervalMethod(result.intervals, result.resamples, result.seed)
 
 
 def _count_resamples(result: Evaluation, name: str) -> int:
@@ -176,21 +178,9 @@ def _count_resamples(result: Evaluation, name: str) -> int:
 
 
 def _about(study: str, simulated: bool, result: Evaluation) -> dict[str, Any]:
-    return {
-        "study": study,
-        "simulated": simulated,
-        "metric": result.metric,
-        "version": result.version,
-        "variant": result.variant,
-        "parameters": dict(result.parameters),
-        "rule": result.rule,
-        "digest": result.digest,
-        "interval": None
-        if not result.resamples
-        else {
-            "method": _method(result),
-            "resamples": result.resamples,
-            "seed": result.seed,
+    interval = output.describe_intervals(registry.get(result.metric), _method(result))
+    if interval is not None and result.resamples:
+        interval |= {
             "infinite": _count_resamples(result, "infinite"),
             "undefined": _count_resamples(result, "undefined"),
             "of_each_score": [
@@ -205,16 +195,25 @@ def _about(study: str, simulated: bool, result: Evaluation) -> dict[str, Any]:
                 for row in result.rows
                 if row.infinite or row.undefined
             ],
-        },
+        }
+    return {
+        "study": study,
+        "simulated": simulated,
+        "metric": result.metric,
+        "version": result.version,
+        "variant": result.variant,
+        "parameters": dict(result.parameters),
+        "rule": result.rule,
+        "digest": result.digest,
+        "interval": interval,
     }
 
 
 def _provenance(study: str, rows: int, result: Evaluation) -> str:
-    interval = "no intervals"
+    interval = output.interval_line(registry.get(result.metric), _method(result))
     if result.resamples:
-        interval = (
-            f"{_method(result)}, {result.resamples} resamples, seed {result.seed}, "
-            f"{_count_resamples(result, 'infinite')} infinite and "
+        interval += (
+            f", {_count_resamples(result, 'infinite')} infinite and "
             f"{_count_resamples(result, 'undefined')} undefined values drawn"
         )
     return (

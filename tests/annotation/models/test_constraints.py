@@ -136,6 +136,7 @@ def test_studies():
     refused("study_visual_mean_on_the_scale", lambda: factories.study("s", visual_mean=0.99))
     refused("study_visual_mean_on_the_scale", lambda: factories.study("s", visual_mean=5.01))
     refused("study_one_visual_rule", lambda: factories.study("s", visual_rule=1, visual_mean=4))
+    refused("study_intervals_known", lambda: factories.study("s", intervals="none"))
     refused("consenttext_has_text", lambda: factories.study("t").consent_texts.create(text=""))
     refused("study_gold_rate_at_most_half", lambda: factories.study("v", gold_rate=0.6))
     refused("study_gold_rate_at_most_half", lambda: factories.study("v", gold_rate=-0.1))

@@ -184,6 +184,16 @@ def test_the_rule_of_visual_nature_is_one_of_three(begun, fill, client):
         assert shown["visual_mean"].value() == study.visual_mean
 
 
+def test_the_method_of_the_intervals_is_chosen_on_the_first_page(begun, fill, client):
+    for chosen in ("bootstrap", "clustered", "bootstrap"):
+        filled_in(fill)
+        assert fill("source", {**SOURCE, "intervals": chosen}).status_code == 302
+        assert fill("open", {"make": "1"}).status_code == 302
+        assert Study.objects.get().intervals == chosen
+        shown = client.get(reverse("setup_step", args=["visual-2026", "source"])).context["form"]
+        assert shown["intervals"].value() == chosen
+
+
 def test_two_rules_in_an_uploaded_file_are_put_right_on_the_first_page():
     problem = StudyFileError("two rules", place="visual_mean")
     assert WizardErrors("a", {}).for_page(problem)["step"] == "source"

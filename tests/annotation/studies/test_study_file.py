@@ -71,6 +71,15 @@ def test_the_rule_of_visual_nature_can_be_a_mean_score(tmp_path, said, read):
     assert (study.visual_rule, study.visual_mean) == (None, read)
 
 
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [("", "clustered"), ('intervals = "clustered"', "clustered"), ('intervals = "bootstrap"', "bootstrap")],
+)
+def test_intervals_are_clustered_unless_the_bootstrap_is_chosen(tmp_path, line, read):
+    text = WHOLE.replace("visual_rule = 2", f"visual_rule = 2\n{line}")
+    assert read_study_file(written(tmp_path, text)).intervals == read
+
+
 def test_without_strata_three_answers_of_anybody_are_wanted(tmp_path):
     text = WHOLE.replace('strata = ["origin: Asia", "origin:  Europe", "any"]', "")
     assert read_study_file(written(tmp_path, text)).tasks[0].strata == ("any",) * 3
@@ -122,6 +131,11 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
         ("visual_rule = 2", "visual_mean = true", "visual_mean = True is not a number from 1 to 5."),
         ("visual_rule = 2", 'visual_mean = "4"', "visual_mean = '4' is not a number from 1 to 5."),
         ("visual_rule = 2", "visual_mean = 3.667", "visual_mean = 3.667 has more than two decimal places."),
+        (
+            "visual_rule = 2",
+            'intervals = "jackknife"',
+            "intervals = 'jackknife' is neither 'clustered' nor 'bootstrap'.",
+        ),
         ('pool = "in"', 'pool = "all"', "stereotypes.pool = 'all' is neither 'in' nor 'out'."),
         ('"dark  skin"]', '" SOMBRERO"]', "'sombrero' appears twice (entry 1 and entry 2). Remove one."),
         ('["Sombrero ", "dark  skin"]', "[]", "tasks[1].attributes has no attributes."),

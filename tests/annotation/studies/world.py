@@ -81,6 +81,7 @@ description = "We want to know.\\n\\n- what is seen\\n- what is said"
 contact = "studies@example.org"
 leads = ["maria", "noor"]
 visual_rule = 2
+intervals = "bootstrap"
 
 [consent]
 text = '''

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -168,6 +169,26 @@ def test_a_computation_is_asked_for_once_however_often_it_is_sent(program, study
     assert [one["id"] for one in listed] == [number]
 
 
+def test_a_run_is_requested_with_a_method_of_intervals_and_says_it(program, study, monkeypatch):
+    clustered = replace(registry.get("tendency"), clustering="images and annotators")
+    monkeypatch.setitem(registry._registered, "tendency", clustered)
+    plain = {"metric": "tendency"}
+    for body, found in (
+        (plain, ("clustered", 0)),
+        ({**plain, "intervals": "clustered"}, ("clustered", 0)),
+        ({**plain, "intervals": "bootstrap", "resamples": 100}, ("bootstrap", 100)),
+        ({**plain, "resamples": 100}, ("bootstrap", 100)),
+    ):
+        said = program.post("studies/hats/score-runs", body).json()
+        assert (said["intervals"], said["resamples"]) == found
+    assert ScoreRun.objects.count() == 2
+    assert {one["intervals"] for one in strict(program.get("studies/hats/score-runs"))["results"]} == {
+        "clustered",
+        "bootstrap",
+    }
+    assert strict(program.get("metrics/tendency"))["interval"] == registry.describe_interval(clustered)
+
+
 def test_a_failed_computation_is_told_and_retried(program, study):
     run = score_runs.request(study=study, metric="tendency", variant="corrected", resamples=100)
     is_problem(program.post(f"studies/hats/score-runs/{run.pk}/retry"), 409)
@@ -188,6 +209,10 @@ def test_a_failed_computation_is_told_and_retried(program, study):
         ({"metric": "tendency", "seed": -1}, 400),
         ({"metric": "tendency", "seed": 2**70}, 400),
         ({"metric": "tendency", "sede": 1}, 400),
+        ({"metric": "tendency", "intervals": "jackknife"}, 400),
+        ({"metric": "tendency", "intervals": "none"}, 400),
+        ({"metric": "tendency", "intervals": "clustered", "resamples": 100}, 422),
+        ({"metric": "tendency", "intervals": "clustered", "seed": 1}, 422),
         ({"metric": "tendency", "parameters": {"by": "gender"}}, 422),
         ({"metric": "tendency", "parameters": {"by": "\x00"}}, 400),
         ({"metric": "tendency_difference"}, 422),
