@@ -45,6 +45,7 @@ def differences(
             level=reading.level,
             resamples=resampling.resamples,
             rng=resampling.generator(frame.kind, reading.level, "difference", first, second),
+            clustered=resampling.clustered,
         )
         units = _units(frame, reading, np.concatenate([rows[first], rows[second]]))
         found.append(_row(within[first], within[second], difference, units))

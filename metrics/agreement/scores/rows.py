@@ -73,10 +73,12 @@ def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Each comparison draws by itself, from the seed and its own name."""
+    """How intervals are computed: from influences if `clustered`, else from `resamples`, if any. Each
+    comparison draws by itself, from the seed and its own name."""
 
     resamples: int
     seed: int
+    clustered: bool = False
 
     def generator(self, *name: str) -> np.random.Generator:
         return generator(self.seed, "; ".join(name))
