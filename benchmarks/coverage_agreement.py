@@ -148,9 +148,7 @@ def truth_of_rules(design: Design) -> dict[str, float]:
     }
 
 
-def study(
-    design: Design, rng: np.random.Generator, more: More = PLAIN
-) -> tuple[Ints, Ints, Floats]:
+def study(design: Design, rng: np.random.Generator, more: More = PLAIN) -> tuple[Ints, Ints, Floats]:
     """The labels 1 to 5 of three people of each of two groups, who they are, (items, 6) both, and what each
     item has of its own."""
     items = design.of_items * rng.normal(size=design.items)

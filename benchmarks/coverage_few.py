@@ -122,7 +122,9 @@ def measured(groups: Groups, *, studies: int, resamples: int, clustered: bool, s
     def simulated() -> Iterator[interval_methods.Study]:
         for rng in np.random.default_rng([seed, groups.people]).spawn(studies):
             first, second = two_groups(groups, rng)
-            method: dict[str, Any] = {"clustered": True} if clustered else {"resamples": resamples, "rng": rng}
+            method: dict[str, Any] = (
+                {"clustered": True} if clustered else {"resamples": resamples, "rng": rng}
+            )
             apart = compared(first, second, **method).alpha
             yield iter([("difference of alpha", apart.value, apart.interval, apart.p)])
             alpha = coefficients.within(first, VALUES, level="nominal", **method).alpha

@@ -44,9 +44,9 @@ def evaluate_agreement(
     `by` ('gender', 'origin' or 'pool') adds rows within and between groups of annotators and their
     differences; tasks without identity groups have no pools. People who did not state the characteristic form
     a group of their own that is not compared with others. `per` ('attribute', 'identity' or both) adds a row
-    of all annotators for each of those. `clustered`: intervals from influences; otherwise from `resamples`, 0 for
-    none. `known_tallies`: the tallies of the
-    images, if they were already read. Raises ValueError for another `by` or `per`.
+    of all annotators for each of those. `clustered`: intervals from influences; otherwise from `resamples`,
+    0 for none. `known_tallies`: the tallies of the images, if they were already read. Raises ValueError for
+    another `by` or `per`.
     """
     if by is not None and by not in GROUPINGS:
         raise ValueError(f"Annotators can be compared by {', '.join(GROUPINGS)}; not by '{by}'.")

@@ -1,11 +1,13 @@
 """How much agreement depends on single images and annotators (PROTOCOL §10)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metrics.agreement.stats import coincidences
+from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.influence import Influences, influences
@@ -40,8 +42,10 @@ def cell_influences(cells: Cells, statistics: Statistics, *, mass: ArrayLike, st
     >>> bool(np.allclose(found.images.change, 0))
     True
     """
+    values = cells.sums @ gradient(statistics, cells.total)
     found = influences(
-        cells.sums @ gradient(statistics, cells.total),
+        # what rounding leaves of nothing would count as a variance
+        np.where(np.abs(values) < 1e-6 * np.asarray(step), 0.0, values),
         images=cells.clusters,
         annotators=np.column_stack([cells.first, cells.second]),
         mass=mass,
@@ -61,3 +65,16 @@ def gradient(statistics: Statistics, sums: Floats) -> Floats:
     by = _STEP * float(np.abs(sums).max())
     apart = by * np.eye(len(sums))
     return np.asarray((statistics(sums + apart) - statistics(sums - apart)) / (2 * by))
+
+
+def coefficient_step(first: Floats, second: Floats, values: Sequence[float], *, level: Level) -> float:
+    """By how much one of the ratings `first` or `second` (V,) can change D_o / D_e, as a share of the range
+    of a coefficient: n D_e is as large as the distance of two ratings that differ (root mean square)."""
+    number = max(min(first.sum(), second.sum()), 1.0)
+    chance = np.outer(first, second) / max(first.sum() * second.sum(), 1.0)
+    distance = coincidences.distances(first + second, values, level=level)
+    apart = float(chance[distance > 0].sum())
+    if apart * number < 1:  # fewer than one in all differs by chance
+        return 0.5
+    mean_square = float((chance * distance**2).sum()) / apart
+    return float(0.5 * np.sqrt(mean_square) / (number * (chance * distance).sum()))

@@ -5,30 +5,22 @@ unit are compared.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.agreement.stats import coincidences, pairs_by_subject
 from metrics.agreement.stats import rated_pairs as pairs
-from metrics.agreement.stats.cell_influences import Statistics, cell_influences
+from metrics.agreement.stats.cell_influences import Statistics, cell_influences, coefficient_step
 from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.estimates import Estimate, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
-from metrics.core.stats import checks, spread
+from metrics.core.stats import checks
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
 from metrics.core.stats.influence import Influences
-from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import COEFFICIENT, SHARE, Scale
 from metrics.core.stats.spread import Spread
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number (NaN if undefined) and its interval (None if none was computed)."""
-
-    value: float
-    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -73,10 +65,10 @@ def within(
 
     `values`, length V: the columns of `table.counts`, in the order of the scale. `level` is that of alpha;
     kappa is nominal. `clustered`: with 95 % intervals from influences (`within_influences`), which need two
-    clusters and, of annotators who are identified, three. `resamples` and `rng`: for 95 % percentile intervals
-    over clusters and annotators (`rated_pairs.resampled`) instead; 0 for none. alpha: 1 is perfect, 0 is chance, below 0 is systematic
-    disagreement; undefined without a pair of ratings or if only one value was given. kappa is also undefined
-    if units have different numbers of ratings.
+    clusters and, of annotators who are identified, three. `resamples` and `rng`: for 95 % percentile
+    intervals over clusters and annotators (`rated_pairs.resampled`) instead; 0 for none. alpha: 1 is perfect,
+    0 is chance, below 0 is systematic disagreement; undefined without a pair of ratings or if only one value
+    was given. kappa is also undefined if units have different numbers of ratings.
 
     References
     ----------
@@ -137,7 +129,7 @@ def within_each(
             elif rng is not None and resamples and some.several[part]:
                 sums = pairs.resampled(some.cells(part), resamples=resamples, rng=rng(len(found)))
                 drawn = _within(sums, some.regular[part], values, level=level)
-            share, alpha, kappa = _with_intervals(
+            share, alpha, kappa = with_intervals(
                 points[part], drawn, resamples, (SHARE, COEFFICIENT, COEFFICIENT)
             )
             units, ratings = int(some.units[part]), int(some.ratings[part])
@@ -163,23 +155,10 @@ def within_influences(
         mass=cells.sums[:, -1],
         step=[
             2 / given.sum(),
-            _step(given, given, values, level=level) * 2,
-            _step(given, given, values, level="nominal") * 2,
+            coefficient_step(given, given, values, level=level) * 2,
+            coefficient_step(given, given, values, level="nominal") * 2,
         ],
     )
-
-
-def _step(first: Floats, second: Floats, values: Sequence[float], *, level: Level) -> float:
-    """By how much one of the ratings `first` or `second` (V,) can change D_o / D_e, as a share of the range
-    of a coefficient: n D_e is as large as the distance of two ratings that differ (root mean square)."""
-    number = max(min(first.sum(), second.sum()), 1.0)
-    chance = np.outer(first, second) / max(first.sum() * second.sum(), 1.0)
-    distance = coincidences.distances(first + second, values, level=level)
-    apart = float(chance[distance > 0].sum())
-    if apart * number < 1:  # fewer than one in all differs by chance
-        return 0.5
-    mean_square = float((chance * distance**2).sum()) / apart
-    return 0.5 * np.sqrt(mean_square) / (number * float((chance * distance).sum()))
 
 
 def _within(sums: Floats, regular: ArrayLike, values: Sequence[float], *, level: Level) -> Floats:
@@ -237,7 +216,7 @@ def between(
         rng,
         clustered=clustered,
         mass=cells.sums[:, : v * v].sum(axis=1),
-        step=[1 / max(min(x.sum(), y.sum()), 1.0), _step(x, y, values, level=level)],
+        step=[1 / max(min(x.sum(), y.sum()), 1.0), coefficient_step(x, y, values, level=level)],
         scales=(SHARE, COEFFICIENT),
     )
     other = np.asarray(second, dtype=np.bool_)
@@ -307,34 +286,12 @@ def _estimates(
         drawn = cell_influences(cells, statistics, mass=mass, step=step)
     elif rng is not None and resamples and cells.several_clusters:
         drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
-    return _with_intervals(statistics(cells.total), drawn, resamples, scales)
+    return with_intervals(statistics(cells.total), drawn, resamples, scales)
 
 
 def _check_rng(resamples: int, rng: object) -> None:
     if resamples and rng is None:
         raise ValueError("An interval needs a random generator: give rng.")
-
-
-def _with_intervals(
-    points: Floats, drawn: Spread | None, resamples: int, scales: Sequence[Scale]
-) -> list[Estimate]:
-    """The numbers (M,), with intervals from their influences, or from the resamples (B, M) if `resamples` > 0."""
-    if drawn is None and not resamples:
-        return [Estimate(value) for value in points.tolist()]
-    if drawn is None:
-        # a single image says nothing about the variation between images
-        nothing = Interval(float("nan"), float("nan"), 0, resamples)
-        return [Estimate(value, nothing) for value in points.tolist()]
-    intervals = spread.intervals(drawn, points, scales)
-    return [
-        Estimate(value, _holding(value, interval))
-        for value, interval in zip(points.tolist(), intervals, strict=True)
-    ]
-
-
-def _holding(value: float, interval: Interval | None) -> Interval | None:
-    """A coefficient can lie below -1, where its scale ends."""
-    return interval if interval is None or not value < interval.low else replace(interval, low=value)
 
 
 def _square(sums: Floats, values: Sequence[float]) -> Floats:
