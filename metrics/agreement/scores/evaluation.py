@@ -20,6 +20,7 @@ from metrics.agreement.scores.subjects import (
     whole,
 )
 from metrics.agreement.stats import coefficients
+from metrics.agreement.stats.estimates import Estimate
 from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
 from metrics.core.answers import task_kinds
@@ -158,7 +159,7 @@ def _within_row(
     group: str = "",
     subject: Subject = WHOLE,
 ) -> AgreementRow:
-    kappa = found.fleiss_kappa if reading.level == "nominal" else coefficients.Estimate(float("nan"))
+    kappa = found.fleiss_kappa if reading.level == "nominal" else Estimate(float("nan"))
     return AgreementRow(
         task=frame.kind,
         labels=reading.labels,

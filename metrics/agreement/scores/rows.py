@@ -8,8 +8,8 @@ from django.utils.translation import gettext_noop
 
 from annotation.core.scales import SCALES
 from metrics.agreement.data.ratings import RatingFrame
-from metrics.agreement.stats.coefficients import Estimate
 from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.estimates import Estimate
 from metrics.agreement.stats.rated_pairs import Ratings
 from metrics.core.stats.bootstrap import generator
 from metrics.core.stats.checks import Ints
