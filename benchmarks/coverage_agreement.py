@@ -1,7 +1,7 @@
 """How often the 95 % intervals of agreement contain the true value, in simulated studies of a five-point
 scale.
 
-    python -m benchmarks.coverage_agreement [--studies 400] [--resamples 300]
+    python -m benchmarks.coverage_agreement [--studies 400] [--resamples 300] [--intervals clustered]
 
 Items and people are those of benchmarks/coverage_shares.py. What somebody finds of an item is the item's
 own, normal, plus a normal effect of the person, plus chance (1); four bounds cut it into five labels, of
@@ -15,11 +15,16 @@ plus what is unclear about the image, plus the person's own way of drawing, plus
 another box beside. The truth is the mean of a very large simulated population of pairs of people who drew
 one image.
 
+Differences are also those of two groups who are the same, where whatever is found is false, and of a second
+group with more chance in it, who agree less.
+
 Written to benchmarks/results/coverage-agreement.json; docs/statistics.md has the tables.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 from typing import Any
@@ -27,8 +32,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from benchmarks.coverage import simulate
-from benchmarks.coverage_shares import DESIGNS, EACH, Design
+from benchmarks import coverage_shares, interval_methods
+from benchmarks.coverage_shares import EACH, Design
+from benchmarks.interval_methods import Found
 from metrics.agreement.stats import boxes, coefficients, coincidences, rated_pairs
 from metrics.agreement.stats import differences as agreement_differences
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
@@ -49,6 +55,30 @@ AT_LEAST = 3.5  # of the rule by mean score
 ONE = "mean score of one item"
 
 
+@dataclass(frozen=True)
+class More:
+    """What a design of agreement has beside: `less`: by how much the second group finds less; `chance`: the
+    standard deviation of chance in it; `above`: by how much everybody finds more; `busy`: the same person is
+    one of the three of every item."""
+
+    less: float = LESS
+    chance: float = 1.0
+    above: float = 0.0
+    busy: bool = False
+
+
+PLAIN = More()
+SAME = More(less=0.0)
+AGREE_LESS = More(less=0.0, chance=1.8)
+DESIGNS: dict[str, tuple[Design, More]] = {
+    **{name: (design, PLAIN) for name, design in coverage_shares.DESIGNS.items()},
+    "5 people": (Design(people=5), PLAIN),
+    "5 items": (Design(items=5), PLAIN),
+    "one person rates every item": (Design(), More(busy=True)),
+    "2 % do not say the lowest label": (Design(), More(above=-4.3, less=0.0)),
+}
+
+
 def labelled(items: Floats, spread: float) -> Floats:
     """The chance of each label, shape (..., 5), where `items` (...) is what the item has of its own and
     `spread` the standard deviation of everything else."""
@@ -56,12 +86,14 @@ def labelled(items: Floats, spread: float) -> Floats:
     return np.diff(below, axis=-1, prepend=0.0, append=1.0)
 
 
-def truth(design: Design) -> dict[str, float]:
+def truth(design: Design, more: More = PLAIN) -> dict[str, float]:
     """The true values under `design`."""
     nodes, mass = np.polynomial.hermite_e.hermegauss(101)
     mass = mass / mass.sum()
-    spread = sqrt(design.of_people**2 + 1)
-    first, second = (labelled(design.of_items * nodes - less, spread) for less in (0.0, LESS))
+    first, second = (
+        labelled(design.of_items * nodes + more.above - less, sqrt(design.of_people**2 + chance**2))
+        for less, chance in ((0.0, 1.0), (more.less, more.chance))
+    )
     found, less = ({"percentage": float(mass @ (each**2).sum(axis=1))} for each in (first, second))
     found["difference of percentage"] = found["percentage"] - less["percentage"]
     for level, kept in READINGS:
@@ -116,46 +148,61 @@ def truth_of_rules(design: Design) -> dict[str, float]:
     }
 
 
-def study(design: Design, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:
+def study(design: Design, rng: np.random.Generator, more: More = PLAIN) -> tuple[Ints, Ints, Floats]:
     """The labels 1 to 5 of three people of each of two groups, who they are, (items, 6) both, and what each
     item has of its own."""
     items = design.of_items * rng.normal(size=design.items)
     labels, people = [], []
-    for group, less in enumerate((0.0, LESS)):
+    for group, (less, chance) in enumerate(((0.0, 1.0), (more.less, more.chance))):
         effects = design.of_people * rng.normal(size=design.people)
-        who = np.argsort(rng.random((design.items, design.people)), axis=1)[:, :EACH]
-        found = items[:, None] - less + effects[who] + rng.normal(size=who.shape)
+        who = _asked(design, more, rng)
+        found = items[:, None] + more.above - less + effects[who] + chance * rng.normal(size=who.shape)
         labels.append(1 + np.searchsorted(BOUNDS, found))
         people.append(who + group * design.people)
     return np.hstack(labels), np.hstack(people), items
 
 
-def intervals(
-    labels: Ints, who: Ints, *, identified: bool, resamples: int, rng: np.random.Generator
-) -> dict[str, Interval]:
-    """Those of agreement, of the first group, between the two, and of the first less that of the second."""
+def _asked(design: Design, more: More, rng: np.random.Generator) -> Ints:
+    """Three people for each item, (items, 3)."""
+    order = rng.random((design.items, design.people))
+    order[:, :1] -= more.busy
+    return np.argsort(order, axis=1)[:, :EACH]
+
+
+def intervals(labels: Ints, who: Ints, *, identified: bool, **method: Any) -> interval_methods.Study:
+    """Those of agreement, of the first group and between the two, with their estimates. `method`:
+    `resamples` and `rng`, or `clustered`."""
+    for level, kept, table, second in _read(labels, who, identified):
+        within = coefficients.within(table.of(~second), kept, level=level, **method)
+        between = coefficients.between(table, second, kept, level=level, **method)
+        found = {f"alpha, {level}": within.alpha, f"between, {level}": between.kappa}
+        if level == "nominal":
+            found |= {"percentage": within.share, "kappa": within.fleiss_kappa}
+            found["percentage between"] = between.share
+        for name, each in found.items():
+            yield name, each.value, each.interval, float("nan")
+
+
+def differences(labels: Ints, who: Ints, *, identified: bool, **method: Any) -> interval_methods.Study:
+    """Those of agreement within the first group less that within the second, with p."""
+    for level, kept, table, second in _read(labels, who, identified):
+        sides = [rated_pairs.within(table.of(side)) for side in (~second, second)]
+        apart = agreement_differences.agreement_difference(*sides, kept, level=level, **method)
+        yield f"difference of alpha, {level}", apart.alpha.value, apart.alpha.interval, apart.alpha.p
+        if level == "nominal":
+            yield "difference of percentage", apart.share.value, apart.share.interval, apart.share.p
+
+
+def _read(
+    labels: Ints, who: Ints, identified: bool
+) -> Iterator[tuple[coincidences.Level, list[int], Ratings, Bools]]:
+    """Each level with the labels that count, the ratings, and which are of the second group."""
     units = np.repeat(np.arange(len(labels)), labels.shape[1])
     second = np.tile(np.arange(labels.shape[1]) >= EACH, len(labels))
     raters = who.ravel() if identified else np.full(who.size, UNKNOWN_ANNOTATOR)
     counts = np.eye(len(stats.SCALE), dtype=np.int64)[labels.ravel() - 1]
-    found: dict[str, coefficients.Estimate] = {}
-    differences: dict[str, Interval] = {}
-    draw: dict[str, Any] = {"resamples": resamples, "rng": rng}
     for level, kept in READINGS:
-        table = Ratings(counts[:, kept - 1], units, units, raters)
-        within = coefficients.within(table.of(~second), kept.tolist(), level=level, **draw)
-        between = coefficients.between(table, second, kept.tolist(), level=level, **draw)
-        if level == "nominal":
-            found |= {"percentage": within.share, "kappa": within.fleiss_kappa}
-            found["percentage between"] = between.share
-        found |= {f"alpha, {level}": within.alpha, f"between, {level}": between.kappa}
-        sides = [rated_pairs.within(table.of(side)) for side in (~second, second)]
-        apart = agreement_differences.agreement_difference(*sides, kept.tolist(), level=level, **draw)
-        differences[f"difference of alpha, {level}"] = apart.alpha.interval
-        if level == "nominal":
-            differences["difference of percentage"] = apart.share.interval
-    made = {name: each.interval for name, each in found.items() if each.interval is not None}
-    return made | differences
+        yield level, kept.tolist(), Ratings(counts[:, kept - 1], units, units, raters), second
 
 
 def intervals_of_rules(
@@ -225,10 +272,10 @@ def truth_of_boxes(of_items: float, of_people: float, images: int) -> float:
     return float(boxes.box_agreement(*boxed(unclear, ways, rng)).values.mean())
 
 
-def cells_of_boxes(design: Design, rng: np.random.Generator) -> Cells:
+def cells_of_boxes(design: Design, rng: np.random.Generator, more: More = PLAIN) -> Cells:
     """The pairs of people of one study and how well their boxes match, as in
     metrics/agreement/scores/subjects.py."""
-    who = np.argsort(rng.random((design.items, design.people)), axis=1)[:, :EACH]
+    who = _asked(design, more, rng)
     ways = 2 * design.of_people * rng.normal(size=(design.people, 4))
     unclear = np.exp(0.5 * design.of_items * rng.normal(size=design.items))
     found = boxes.box_agreement(*boxed(unclear, ways[who], rng))
@@ -240,8 +287,8 @@ def cells_of_boxes(design: Design, rng: np.random.Generator) -> Cells:
 def coverage(
     design: Design, *, studies: int, resamples: int, population: int = 200_000, seed: int = 0
 ) -> dict[str, float]:
-    """The share of simulated studies whose interval holds the truth, of each score; that of boxes is of a
-    population of so many images."""
+    """The share of simulated studies whose bootstrap interval holds the truth, of each score; that of boxes
+    is of a population of so many images."""
     true = truth(design)
     true["box IoU"] = truth_of_boxes(design.of_items, design.of_people, population)
     true |= truth_of_rules(design)
@@ -249,7 +296,11 @@ def coverage(
     for rng in np.random.default_rng([seed, design.items, design.people]).spawn(studies):
         labels, who, items = study(design, rng)
         draw: dict[str, Any] = {"resamples": resamples, "rng": rng}
-        found = intervals(labels, who, identified=design.identified, **draw)
+        made = [
+            *intervals(labels, who, identified=design.identified, **draw),
+            *differences(labels, who, identified=design.identified, **draw),
+        ]
+        found = {name: interval for name, _, interval, _ in made if interval is not None}
         iou = coefficients.mean_over_pairs(cells_of_boxes(design, rng), **draw).interval
         assert iou is not None
         found["box IoU"] = iou
@@ -265,8 +316,44 @@ def coverage(
     return {name: number / studies for name, number in held.items()}
 
 
+def measured(
+    plan: tuple[Design, More],
+    *,
+    studies: int,
+    resamples: int,
+    clustered: bool,
+    population: int = 200_000,
+    seed: int = 0,
+) -> Found:
+    """Of all scores of agreement, and of the differences of several pairs of groups."""
+    design, more = plan
+    method: dict[str, Any] = {"clustered": True} if clustered else {"resamples": resamples}
+
+    def drawn(more: More) -> Iterator[tuple[Ints, Ints, np.random.Generator, dict[str, Any]]]:
+        for rng in np.random.default_rng([seed, design.items, design.people]).spawn(studies):
+            labels, who, _ = study(design, rng, more)
+            draw = {"identified": design.identified, **method} | ({} if clustered else {"rng": rng})
+            yield labels, who, rng, draw
+
+    def one_by_one() -> Iterator[interval_methods.Study]:
+        for labels, who, rng, draw in drawn(more):
+            yield intervals(labels, who, **draw)
+            del draw["identified"]
+            iou = coefficients.mean_over_pairs(cells_of_boxes(design, rng, more), **draw)
+            yield iter([("box IoU", iou.value, iou.interval, float("nan"))])
+
+    true = {**truth(design, more), "box IoU": truth_of_boxes(design.of_items, design.of_people, population)}
+    found = interval_methods.summaries(true, one_by_one())
+    for about, other in (("the same", SAME), ("who agree less", AGREE_LESS)):
+        apart = More(other.less, other.chance, above=more.above, busy=more.busy)
+        of_pairs = (differences(labels, who, **draw) for labels, who, _, draw in drawn(apart))
+        each = interval_methods.summaries(truth(design, apart), of_pairs)
+        found |= {f"{name}, {about}": row for name, row in each.items()}
+    return found
+
+
 def main() -> None:
-    simulate(__doc__, coverage, over=DESIGNS, results="coverage-agreement.json")
+    interval_methods.compare(__doc__, measured, over=DESIGNS, results="coverage-agreement.json")
 
 
 if __name__ == "__main__":

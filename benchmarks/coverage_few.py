@@ -1,6 +1,6 @@
 """How often the 95 % interval of a difference of agreement holds the truth where groups of people are small.
 
-    python -m benchmarks.coverage_few [--studies 400] [--resamples 300]
+    python -m benchmarks.coverage_few [--studies 400] [--resamples 300] [--intervals clustered]
 
 Each item has one true label of four. Whoever knows it says it, everybody with a probability of their own
 (normal), and guesses otherwise; two groups of people, who have nobody in common, rate all of 60 items. Alpha
@@ -12,13 +12,16 @@ Written to benchmarks/results/coverage-few.json; docs/statistics.md has the tabl
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmarks.coverage import simulate
-from metrics.agreement.stats import rated_pairs
+from benchmarks import interval_methods
+from benchmarks.interval_methods import Found
+from metrics.agreement.stats import coefficients, rated_pairs
 from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.differences import AgreementDifference, agreement_difference
 from metrics.agreement.stats.rated_pairs import Ratings
@@ -52,6 +55,9 @@ DESIGNS = {
     "5 people who differ more": Groups(people=5, spread=0.25),
     "8 people, a true difference of 0.42": Groups(knows=(0.85, 0.55), spread=0.1),
     "8 people, not identified": Groups(identified=False),
+    "8 people, 5 items": Groups(items=5),
+    "8 people, 12 items": Groups(items=12),
+    "3 people who differ more": Groups(people=3, spread=0.25),
 }
 
 
@@ -84,16 +90,24 @@ def two_groups(groups: Groups, rng: np.random.Generator) -> tuple[Ratings, Ratin
 
 
 def compared(
-    first: Ratings, second: Ratings, *, resamples: int, rng: np.random.Generator, level: Level = "nominal"
+    first: Ratings,
+    second: Ratings,
+    *,
+    resamples: int = 0,
+    rng: np.random.Generator | None = None,
+    clustered: bool = False,
+    level: Level = "nominal",
 ) -> AgreementDifference:
     """Agreement within the first group less that within the second."""
     cells = (rated_pairs.within(side) for side in (first, second))
-    return agreement_difference(*cells, VALUES, level=level, resamples=resamples, rng=rng)
+    return agreement_difference(
+        *cells, VALUES, level=level, resamples=resamples, rng=rng, clustered=clustered
+    )
 
 
 def coverage(groups: Groups, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
-    """The share of simulated studies whose interval holds the difference of alpha, and of those whose p is
-    below 5 %."""
+    """The share of simulated studies whose bootstrap interval holds the difference of alpha, and of those
+    whose p is below 5 %."""
     held = significant = 0
     for rng in np.random.default_rng([seed, groups.people]).spawn(studies):
         alpha = compared(*two_groups(groups, rng), resamples=resamples, rng=rng).alpha
@@ -102,8 +116,26 @@ def coverage(groups: Groups, *, studies: int, resamples: int, seed: int = 0) -> 
     return {"held": held / studies, "p below 5 %": significant / studies}
 
 
+def measured(groups: Groups, *, studies: int, resamples: int, clustered: bool, seed: int = 0) -> Found:
+    """Of the difference of alpha, and of alpha of the first group."""
+
+    def simulated() -> Iterator[interval_methods.Study]:
+        for rng in np.random.default_rng([seed, groups.people]).spawn(studies):
+            first, second = two_groups(groups, rng)
+            method: dict[str, Any] = (
+                {"clustered": True} if clustered else {"resamples": resamples, "rng": rng}
+            )
+            apart = compared(first, second, **method).alpha
+            yield iter([("difference of alpha", apart.value, apart.interval, apart.p)])
+            alpha = coefficients.within(first, VALUES, level="nominal", **method).alpha
+            yield iter([("alpha", alpha.value, alpha.interval, float("nan"))])
+
+    true = {"difference of alpha": groups.truth, "alpha": groups.knows[0] ** 2}
+    return interval_methods.summaries(true, simulated())
+
+
 def main() -> None:
-    simulate(__doc__, coverage, over=DESIGNS, results="coverage-few.json")
+    interval_methods.compare(__doc__, measured, over=DESIGNS, results="coverage-few.json")
 
 
 if __name__ == "__main__":

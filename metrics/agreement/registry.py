@@ -26,9 +26,9 @@ METRICS: tuple[Metric, ...] = (
             "annotators of the same attribute of an image. Computed for the whole study, each attribute and "
             "each identity group; with `by`, also within and between groups of annotators. For any two "
             "groups whose members stated the characteristic, the differences are α and the percentage "
-            "within the first group minus those within the second. p is two-sided and uses the same "
-            "resamples as the interval; q is p adjusted by Benjamini and Hochberg over both measures and "
-            "all pairs of groups of the task and level."
+            "within the first group minus those within the second. p is two-sided and comes from "
+            "the same influences or resamples as the interval; q is p adjusted by Benjamini and Hochberg "
+            "over both measures and all pairs of groups of the task and level."
         ),
         names=(
             ("alpha", "Krippendorff's α; n: units rated"),
@@ -84,6 +84,11 @@ METRICS: tuple[Metric, ...] = (
             "often as its image and its two annotators were drawn, and nobody is paired with themselves; for "
             "a difference, images and annotators that both groups share are drawn once for both; over images "
             "only if annotators are not identified; none for a single image"
+        ),
+        clustering=(
+            "images (or whatever a unit is about) and annotators; a pair of ratings belongs to both of its "
+            "annotators; images only if annotators are not identified; none for a single image, or if "
+            "everything was rated by the same two people or by one person of a group"
         ),
         caveats=(
             "α and κ fall when one answer is much more frequent than the others, even if nearly all pairs "

@@ -9,8 +9,8 @@ import numpy as np
 from metrics.agreement.data.ratings import RatingFrame
 from metrics.agreement.scores.rows import AgreementRow, Reading, Resampling, intervals_of, read
 from metrics.agreement.stats import rated_pairs
-from metrics.agreement.stats.coefficients import Estimate
 from metrics.agreement.stats.differences import AgreementDifference, agreement_difference
+from metrics.agreement.stats.estimates import Estimate
 from metrics.core.annotator_groups import NOT_STATED
 from metrics.core.stats.checks import Ints
 from metrics.core.stats.differences import false_discovery
@@ -18,7 +18,7 @@ from metrics.score_runs.rows import defined
 
 MIN_PEOPLE = 5
 """Fewer do not show how others would agree: with three who differ, 95 % intervals contained the truth in 85 %
-of simulated studies."""
+of simulated studies, clustered and bootstrap alike."""
 
 
 def differences(
@@ -45,6 +45,7 @@ def differences(
             level=reading.level,
             resamples=resampling.resamples,
             rng=resampling.generator(frame.kind, reading.level, "difference", first, second),
+            clustered=resampling.clustered,
         )
         units = _units(frame, reading, np.concatenate([rows[first], rows[second]]))
         found.append(_row(within[first], within[second], difference, units))

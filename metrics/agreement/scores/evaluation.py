@@ -20,6 +20,7 @@ from metrics.agreement.scores.subjects import (
     whole,
 )
 from metrics.agreement.stats import coefficients
+from metrics.agreement.stats.estimates import Estimate
 from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
 from metrics.core.answers import task_kinds
@@ -36,6 +37,7 @@ def evaluate_agreement(
     per: Collection[str] = (),
     resamples: int = 0,
     seed: int = 0,
+    clustered: bool = False,
     known_tallies: Sequence[Tally] | None = None,
     clustered: bool = False,
 ) -> list[AgreementRow]:
@@ -44,15 +46,16 @@ def evaluate_agreement(
     `by` ('gender', 'origin' or 'pool') adds rows within and between groups of annotators and their
     differences; tasks without identity groups have no pools. People who did not state the characteristic form
     a group of their own that is not compared with others. `per` ('attribute', 'identity' or both) adds a row
-    of all annotators for each of those. `resamples` 0: no intervals. `known_tallies`: the tallies of the
-    images, if they were already read. Raises ValueError for another `by` or `per`.
+    of all annotators for each of those. `clustered`: intervals from influences; otherwise from `resamples`,
+    0 for none. `known_tallies`: the tallies of the images, if they were already read. Raises ValueError for
+    another `by` or `per`.
     """
     if by is not None and by not in GROUPINGS:
         raise ValueError(f"Annotators can be compared by {', '.join(GROUPINGS)}; not by '{by}'.")
     for each in per:
         if each not in PER:
             raise ValueError(f"Agreement can be computed per {' or '.join(PER)}; not per '{each}'.")
-    resampling = Resampling(resamples, seed)
+    resampling = Resampling(resamples, seed, clustered)
     rows: list[AgreementRow] = []
     with snapshot():
         for kind in task_kinds(study):
@@ -97,6 +100,7 @@ def _rows_of_all(
         level=reading.level,
         resamples=resampling.resamples,
         rng=lambda part: resampling.generator(*draw_name(subjects.entries[part])),
+        clustered=resampling.clustered,
     )
     for place, (subject, within) in enumerate(zip(subjects.entries, found, strict=True)):
         row = _within_row(frame, reading, within, scope="all", subject=subject)
@@ -111,7 +115,10 @@ def _with_boxes(
     if not len(cells.sums):
         return replace(row, box_pairs=0)
     mean = coefficients.mean_over_pairs(
-        cells, resamples=resampling.resamples, rng=resampling.generator(*name)
+        cells,
+        resamples=resampling.resamples,
+        rng=resampling.generator(*name),
+        clustered=resampling.clustered,
     )
     intervals = {**row.intervals, **intervals_of(box_iou=mean)}
     return replace(row, box_iou=defined(mean.value), box_pairs=len(cells.sums), intervals=intervals)
@@ -128,6 +135,7 @@ def _rows_of_groups(frame: RatingFrame, reading: Reading, resampling: Resampling
             level=reading.level,
             resamples=resampling.resamples,
             rng=resampling.generator(frame.kind, reading.level, "within", name),
+            clustered=resampling.clustered,
         )
         row = _within_row(frame, reading, found, scope="within", group=name)
         within_groups[name] = replace(row, annotators=_count_people(frame.table.raters[own]))
@@ -152,7 +160,7 @@ def _within_row(
     group: str = "",
     subject: Subject = WHOLE,
 ) -> AgreementRow:
-    kappa = found.fleiss_kappa if reading.level == "nominal" else coefficients.Estimate(float("nan"))
+    kappa = found.fleiss_kappa if reading.level == "nominal" else Estimate(float("nan"))
     return AgreementRow(
         task=frame.kind,
         labels=reading.labels,
@@ -190,6 +198,7 @@ def _between_row(
         level=reading.level,
         resamples=resampling.resamples,
         rng=resampling.generator(frame.kind, reading.level, "between", *pair),
+        clustered=resampling.clustered,
     )
     return AgreementRow(
         task=frame.kind,

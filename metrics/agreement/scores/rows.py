@@ -8,8 +8,8 @@ from django.utils.translation import gettext_noop
 
 from annotation.core.scales import SCALES
 from metrics.agreement.data.ratings import RatingFrame
-from metrics.agreement.stats.coefficients import Estimate
 from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.estimates import Estimate
 from metrics.agreement.stats.rated_pairs import Ratings
 from metrics.core.stats.bootstrap import generator
 from metrics.core.stats.checks import Ints
@@ -73,10 +73,12 @@ def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Each comparison draws by itself, from the seed and its own name."""
+    """How intervals are computed: from influences if `clustered`, else from `resamples`, if any. Each
+    comparison draws by itself, from the seed and its own name."""
 
     resamples: int
     seed: int
+    clustered: bool = False
 
     def generator(self, *name: str) -> np.random.Generator:
         return generator(self.seed, "; ".join(name))

@@ -23,6 +23,7 @@ def agreement_scores(inputs: Inputs) -> list[ScoreRow]:
         per=PER,
         resamples=inputs.resamples,
         seed=inputs.seed,
+        clustered=inputs.clustered,
         known_tallies=shared_tallies(inputs.study),
     )
     return [score for row in found for score in _scores(row)]

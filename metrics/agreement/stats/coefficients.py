@@ -12,22 +12,15 @@ from numpy.typing import ArrayLike
 
 from metrics.agreement.stats import coincidences, pairs_by_subject
 from metrics.agreement.stats import rated_pairs as pairs
+from metrics.agreement.stats.cell_influences import Statistics, cell_influences, coefficient_step
 from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.estimates import Estimate, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
-from metrics.core.stats import checks, percentiles
+from metrics.core.stats import checks
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
-from metrics.core.stats.percentiles import Interval
-
-Statistics = Callable[[Floats], Floats]
-"""From sums (..., F) to statistics (..., M)."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number (NaN if undefined) and its interval (None without resamples)."""
-
-    value: float
-    interval: Interval | None = None
+from metrics.core.stats.influence import Influences
+from metrics.core.stats.scales import COEFFICIENT, SHARE, Scale
+from metrics.core.stats.spread import Spread
 
 
 @dataclass(frozen=True)
@@ -66,14 +59,16 @@ def within(
     level: Level,
     resamples: int = 0,
     rng: np.random.Generator | None = None,
+    clustered: bool = False,
 ) -> Within:
     """Krippendorff's alpha [1]_, Fleiss' kappa [2]_ and the share of agreeing pairs.
 
     `values`, length V: the columns of `table.counts`, in the order of the scale. `level` is that of alpha;
-    kappa is nominal. `resamples` and `rng`: for 95 % percentile intervals over clusters and annotators
-    (`rated_pairs.resampled`); 0 for none. alpha: 1 is perfect, 0 is chance, below 0 is systematic
-    disagreement; undefined without a pair of ratings or if only one value was given. kappa is also undefined
-    if units have different numbers of ratings.
+    kappa is nominal. `clustered`: with 95 % intervals from influences (`within_influences`), which need two
+    clusters and, of annotators who are identified, three. `resamples` and `rng`: for 95 % percentile
+    intervals over clusters and annotators (`rated_pairs.resampled`) instead; 0 for none. alpha: 1 is perfect,
+    0 is chance, below 0 is systematic disagreement; undefined without a pair of ratings or if only one value
+    was given. kappa is also undefined if units have different numbers of ratings.
 
     References
     ----------
@@ -90,7 +85,9 @@ def within(
     """
     whole = np.zeros(len(table.units), dtype=np.int64)
     rng_of = None if rng is None else lambda part: rng
-    return within_each(table, whole, values, parts=1, level=level, resamples=resamples, rng=rng_of)[0]
+    return within_each(
+        table, whole, values, parts=1, level=level, resamples=resamples, rng=rng_of, clustered=clustered
+    )[0]
 
 
 def within_each(
@@ -102,6 +99,7 @@ def within_each(
     level: Level,
     resamples: int = 0,
     rng: Callable[[int], np.random.Generator] | None = None,
+    clustered: bool = False,
 ) -> list[Within]:
     """`within` for the rows of each part separately, for thousands of parts at once.
 
@@ -118,23 +116,55 @@ def within_each(
     _check_width(table, values)
     _check_rng(resamples, rng)
 
-    def statistics(sums: Floats, regular: ArrayLike) -> Floats:
-        kappa = np.where(regular, coincidences.kappa(_square(sums, values)), np.nan)
-        return np.stack([*share_and_alpha(sums, values, level=level), kappa], axis=-1)
-
     found: list[Within] = []
     for some in pairs_by_subject.in_parts(table, part_of, parts):
-        points = statistics(some.total, some.regular)
+        points = _within(some.total, some.regular, values, level=level)
         whole = some.total[:, -2:].round().astype(np.int64).tolist()
         for part, (agreeing, number) in enumerate(whole):
-            drawn = None
-            if rng is not None and resamples and some.several[part]:
+            drawn: Spread | None = None
+            if clustered and number:
+                drawn = within_influences(
+                    some.cells(part), values, level=level, regular=bool(some.regular[part])
+                )
+            elif rng is not None and resamples and some.several[part]:
                 sums = pairs.resampled(some.cells(part), resamples=resamples, rng=rng(len(found)))
-                drawn = statistics(sums, some.regular[part])
-            share, alpha, kappa = _with_intervals(points[part], drawn, resamples)
+                drawn = _within(sums, some.regular[part], values, level=level)
+            share, alpha, kappa = with_intervals(
+                points[part], drawn, resamples, (SHARE, COEFFICIENT, COEFFICIENT)
+            )
             units, ratings = int(some.units[part]), int(some.ratings[part])
             found.append(Within(units, ratings, number, agreeing, share, alpha, kappa))
     return found
+
+
+def within_influences(
+    cells: Cells, values: Sequence[float], *, level: Level, regular: bool = True
+) -> Influences:
+    r"""Influences on the share of agreeing pairs, alpha and Fleiss' kappa, from the result of
+    `rated_pairs.within`. `regular`: whether all units have the same number of ratings; kappa is undefined
+    otherwise. Raises ValueError without pairs.
+
+    A unit of m ratings has m (m - 1) / 2 pairs, m - 1 of them with any one rating: of n paired ratings, one
+    can change the share by 2 / n.
+    """
+    square = _square(cells.total, values)
+    given = square.sum(axis=1)
+    return cell_influences(
+        cells,
+        lambda sums: _within(sums, regular, values, level=level),
+        mass=cells.sums[:, -1],
+        step=[
+            2 / given.sum(),
+            coefficient_step(given, given, values, level=level) * 2,
+            coefficient_step(given, given, values, level="nominal") * 2,
+        ],
+    )
+
+
+def _within(sums: Floats, regular: ArrayLike, values: Sequence[float], *, level: Level) -> Floats:
+    """The share, alpha and kappa (..., 3) of sums (..., V·V + 2)."""
+    kappa = np.where(regular, coincidences.kappa(_square(sums, values)), np.nan)
+    return np.stack([*share_and_alpha(sums, values, level=level), kappa], axis=-1)
 
 
 def share_and_alpha(sums: Floats, values: Sequence[float], *, level: Level) -> tuple[Floats, Floats]:
@@ -152,6 +182,7 @@ def between(
     level: Level,
     resamples: int = 0,
     rng: np.random.Generator | None = None,
+    clustered: bool = False,
 ) -> Between:
     """The share of agreeing pairs with one rating from each group, and the cross-replication reliability
     (`coincidences.cross_kappa`); with one nominal rating from each group this is Cohen's kappa (1960,
@@ -177,7 +208,17 @@ def between(
         share = _share(np.trace(square, axis1=-2, axis2=-1), square.sum(axis=(-2, -1)))
         return np.stack([share, coincidences.cross_kappa(square, x, y, values, level=level)], axis=-1)
 
-    share, kappa = _estimates(cells, statistics, resamples, rng)
+    x, y = cells.total[v * v : v * v + v], cells.total[v * v + v :]
+    share, kappa = _estimates(
+        cells,
+        statistics,
+        resamples,
+        rng,
+        clustered=clustered,
+        mass=cells.sums[:, : v * v].sum(axis=1),
+        step=[1 / max(min(x.sum(), y.sum()), 1.0), coefficient_step(x, y, values, level=level)],
+        scales=(SHARE, COEFFICIENT),
+    )
     other = np.asarray(second, dtype=np.bool_)
     sides = [_ratings_of_units(table, only=side) for side in (~other, other)]
     shared = (sides[0] > 0) & (sides[1] > 0)
@@ -192,16 +233,32 @@ def between(
     )
 
 
-def mean_over_pairs(cells: Cells, *, resamples: int = 0, rng: np.random.Generator | None = None) -> Estimate:
-    """The mean of a number over pairs of annotators, such as the IoU of their boxes. `sums`: its sum and the
-    number of pairs.
+def mean_over_pairs(
+    cells: Cells,
+    *,
+    resamples: int = 0,
+    rng: np.random.Generator | None = None,
+    clustered: bool = False,
+) -> Estimate:
+    """The mean of a number from 0 to 1 over pairs of annotators, such as the IoU of their boxes. `sums`: its
+    sum and the number of pairs.
 
     Examples
     --------
     >>> mean_over_pairs(Cells(np.array([[1.5, 2]]), np.array([0]), np.array([1]), np.array([2]))).value
     0.75
     """
-    return _estimates(cells, lambda sums: _share(sums[..., :1], sums[..., 1:]), resamples, rng)[0]
+    number = cells.sums[:, 1]
+    return _estimates(
+        cells,
+        lambda sums: _share(sums[..., :1], sums[..., 1:]),
+        resamples,
+        rng,
+        clustered=clustered,
+        mass=number,
+        step=[2 / max(float(number.sum()), 2.0)],  # in two pairs of an item that three people boxed
+        scales=(SHARE,),
+    )[0]
 
 
 def table_of(counts: ArrayLike) -> Ratings:
@@ -212,31 +269,29 @@ def table_of(counts: ArrayLike) -> Ratings:
 
 
 def _estimates(
-    cells: Cells, statistics: Statistics, resamples: int, rng: np.random.Generator | None
+    cells: Cells,
+    statistics: Statistics,
+    resamples: int,
+    rng: np.random.Generator | None,
+    *,
+    clustered: bool,
+    mass: Floats,
+    step: Sequence[float],
+    scales: Sequence[Scale],
 ) -> list[Estimate]:
     """The `statistics` of the sums of `cells`, with intervals."""
     _check_rng(resamples, rng)
-    drawn = None
-    if rng is not None and resamples and cells.several_clusters:
+    drawn: Spread | None = None
+    if clustered and mass.any():
+        drawn = cell_influences(cells, statistics, mass=mass, step=step)
+    elif rng is not None and resamples and cells.several_clusters:
         drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
-    return _with_intervals(statistics(cells.total), drawn, resamples)
+    return with_intervals(statistics(cells.total), drawn, resamples, scales)
 
 
 def _check_rng(resamples: int, rng: object) -> None:
     if resamples and rng is None:
         raise ValueError("An interval needs a random generator: give rng.")
-
-
-def _with_intervals(points: Floats, drawn: Floats | None, resamples: int) -> list[Estimate]:
-    """The numbers (M,), with intervals from the resamples (B, M) if `resamples` > 0."""
-    if not resamples:
-        return [Estimate(value) for value in points.tolist()]
-    if drawn is None:
-        # a single image says nothing about the variation between images
-        nothing = Interval(float("nan"), float("nan"), 0, resamples)
-        return [Estimate(value, nothing) for value in points.tolist()]
-    intervals = percentiles.percentile_intervals(drawn, points)
-    return [Estimate(value, interval) for value, interval in zip(points.tolist(), intervals, strict=True)]
 
 
 def _square(sums: Floats, values: Sequence[float]) -> Floats:

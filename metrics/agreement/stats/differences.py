@@ -8,7 +8,9 @@ import numpy as np
 from metrics.agreement.stats import coefficients, rated_pairs
 from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.rated_pairs import Cells
-from metrics.core.stats.differences import Difference, difference
+from metrics.core.stats import spread
+from metrics.core.stats.differences import Difference
+from metrics.core.stats.spread import Spread
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ def agreement_difference(
     level: Level,
     resamples: int = 0,
     rng: np.random.Generator | None = None,
+    clustered: bool = False,
 ) -> AgreementDifference:
     r"""Agreement within one group of annotators minus that within another,
 
@@ -34,12 +37,13 @@ def agreement_difference(
 
     where S_b1 and S_b2 are the sums of both groups in the same resample (`rated_pairs.paired_resampled`).
     Shared images and annotators are drawn once for both groups, so that the difficulty of an image cancels.
-    Interval and p are those of `differences.difference`.
+    Interval and p are those of `differences.difference`; or, if `clustered`, from the influences of both
+    groups (`coefficients.within_influences`), those of shared images and annotators subtracted.
 
     `first` and `second`: the result of `rated_pairs.within` for each group, with `sums` (R, V·V + 2); equal
     clusters and annotators are the same image and person. `values` and `level` as in `coefficients.within`.
-    NaN if either side is undefined; interval and p are also NaN with 0 resamples, or if the pairs of a side
-    are from a single cluster. Raises ValueError for another width, and for resamples without `rng`.
+    NaN if either side is undefined; interval and p are also NaN without both, or if the pairs of a side are
+    from a single cluster. Raises ValueError for another width, and for resamples without `rng`.
 
     Examples
     --------
@@ -57,17 +61,15 @@ def agreement_difference(
         raise ValueError("An interval needs a random generator: give rng.")
     points = [coefficients.share_and_alpha(side.total, values, level=level) for side in (first, second)]
     # undefined unless both can be resampled
-    drawn = [(np.full(resamples, np.nan), np.full(resamples, np.nan))] * 2
-    if resamples and rng is not None and first.several_clusters and second.several_clusters:
+    spreads: tuple[Spread, Spread] = (np.full((resamples, 2), np.nan),) * 2
+    if clustered and len(first.sums) and len(second.sums):
+        one, other = (coefficients.within_influences(side, values, level=level) for side in (first, second))
+        spreads = one.columns([0, 1]), other.columns([0, 1])
+    elif resamples and rng is not None and first.several_clusters and second.several_clusters:
         both = rated_pairs.paired_resampled(first, second, resamples=resamples, rng=rng)
-        drawn = [coefficients.share_and_alpha(sums, values, level=level) for sums in both]
-    share, alpha = (
-        difference(
-            float(points[0][place]),
-            float(points[1][place]),
-            first_samples=drawn[0][place],
-            second_samples=drawn[1][place],
+        one_drawn, other_drawn = (
+            np.column_stack(coefficients.share_and_alpha(sums, values, level=level)) for sums in both
         )
-        for place in (0, 1)
-    )
+        spreads = one_drawn, other_drawn
+    share, alpha = spread.difference(points[0], points[1], spreads)
     return AgreementDifference(share, alpha)

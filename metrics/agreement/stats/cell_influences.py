@@ -1,0 +1,80 @@
+"""How much agreement depends on single images and annotators (PROTOCOL §10)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.agreement.stats import coincidences
+from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.rated_pairs import Cells
+from metrics.core.stats.checks import Floats
+from metrics.core.stats.influence import Influences, influences
+
+Statistics = Callable[[Floats], Floats]
+"""From sums (..., F) to statistics (..., M)."""
+
+# steps of the numerical derivatives, as a share of the largest sum: their errors are of its square
+_STEP = 1e-5
+
+
+def cell_influences(cells: Cells, statistics: Statistics, *, mass: ArrayLike, step: ArrayLike) -> Influences:
+    r"""The influences of images and annotators on `statistics` of the sums S of `cells`,
+
+    .. math:: d_r = \sum_f s_{rf} \, \partial t / \partial S_f
+
+    for each cell. The weight of an annotator is a factor of each of their pairs, so a pair is in the changes
+    of both of its annotators. What the same two have in common about several images, beyond what each does
+    alone, is therefore counted twice. The dyadic-robust variance of Aronow, Samii & Assenova (2015,
+    doi:10.1093/pan/mpv018) takes it out once; it is left in, because intervals were too narrow without it
+    where a dozen people differ much (benchmarks/coverage_agreement.py). The changes of J annotators are those
+    of `influences` times the square root of J / (J - 1), as in the variance HC3 (MacKinnon & White 1985,
+    doi:10.1016/0304-4076(85)90158-7), because that of few people who rate everything was too small.
+
+    `mass` (R,): number of pairs of each cell. `step` (M,): by how much one answer can change each statistic.
+    Raises ValueError without cells.
+
+    Examples
+    --------
+    >>> cells = Cells(np.array([[1.0, 2.0], [1.0, 2.0]]), np.arange(2), np.full(2, -1), np.full(2, -1))
+    >>> found = cell_influences(cells, lambda sums: sums[..., :1] / sums[..., 1:], mass=[2, 2], step=[0.25])
+    >>> bool(np.allclose(found.images.change, 0))
+    True
+    """
+    values = cells.sums @ gradient(statistics, cells.total)
+    found = influences(
+        # what rounding leaves of nothing would count as a variance
+        np.where(np.abs(values) < 1e-6 * np.asarray(step), 0.0, values),
+        images=cells.clusters,
+        annotators=np.column_stack([cells.first, cells.second]),
+        mass=mass,
+        step=step,
+    )
+    people = found.annotators
+    larger = len(people.labels) / max(len(people.labels) - 1, 1)
+    return replace(
+        found,
+        annotators=replace(people, change=people.change * np.sqrt(larger)),
+        answers=found.answers * larger,
+    )
+
+
+def gradient(statistics: Statistics, sums: Floats) -> Floats:
+    """The derivatives (F, M) of the statistics at `sums` (F,), by central differences."""
+    by = _STEP * float(np.abs(sums).max())
+    apart = by * np.eye(len(sums))
+    return np.asarray((statistics(sums + apart) - statistics(sums - apart)) / (2 * by))
+
+
+def coefficient_step(first: Floats, second: Floats, values: Sequence[float], *, level: Level) -> float:
+    """By how much one of the ratings `first` or `second` (V,) can change D_o / D_e, as a share of the range
+    of a coefficient: n D_e is as large as the distance of two ratings that differ (root mean square)."""
+    number = max(min(first.sum(), second.sum()), 1.0)
+    chance = np.outer(first, second) / max(first.sum() * second.sum(), 1.0)
+    distance = coincidences.distances(first + second, values, level=level)
+    apart = float(chance[distance > 0].sum())
+    if apart * number < 1:  # fewer than one in all differs by chance
+        return 0.5
+    mean_square = float((chance * distance**2).sum()) / apart
+    return float(0.5 * np.sqrt(mean_square) / (number * (chance * distance).sum()))

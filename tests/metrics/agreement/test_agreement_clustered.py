@@ -1,0 +1,280 @@
+"""Clustered intervals of agreement (PROTOCOL §10): the influences of images and annotators, and what the
+intervals made of them cover."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import coverage_agreement, coverage_few, interval_methods
+from benchmarks.coverage_few import VALUES, Groups, answers, compared, rated, two_groups
+from metrics.agreement.scores.evaluation import evaluate_agreement
+from metrics.agreement.stats import cell_influences, coefficients, coincidences, estimates, rated_pairs
+from metrics.agreement.stats.coefficients import between, mean_over_pairs, within, within_each
+from metrics.agreement.stats.differences import agreement_difference
+from metrics.agreement.stats.rated_pairs import Cells, Ratings
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
+from metrics.core.stats.influence import influences
+from metrics.core.stats.percentiles import Interval
+from tests.metrics.cast import depiction_study, visual_study
+
+LEVELS = ("nominal", "ordinal", "interval")
+LEAST = 0.86
+"""95 % less three standard errors of 60 studies."""
+
+
+def said_of(items, people, *, seed=0, missing=0.0):
+    rng = np.random.default_rng(seed)
+    said = answers(rng, rng.integers(0, 4, items), people=people, knows=0.7)
+    said[rng.random(said.shape) < missing] = -1
+    return said
+
+
+def on_images(table, each=2):
+    """The same ratings, with so many units to an image."""
+    return Ratings(table.counts, table.units, table.clusters // each, table.raters)
+
+
+def by_weight(cells, statistics, cluster=None, person=None, by=1e-5):
+    """The derivative of the statistics with respect to the weight of an image or a person, through the sums
+    of the bootstrap."""
+    people = rated_pairs._people(cells)
+
+    def at(weight):
+        of_images = np.where(cells.clusters == cluster, weight, 1.0)[None]
+        of_people = np.where(people == person, weight, 1.0)[None]
+        return statistics(rated_pairs._weighed(cells, of_images, people, of_people))[0]
+
+    return (at(1 + by) - at(1 - by)) / (2 * by)
+
+
+def assert_derivatives(found, cells, statistics):
+    images, people = found.images, found.annotators
+    number = len(images.labels)
+    for label, mass, change in zip(images.labels, images.mass, images.change, strict=True):
+        once = change * (1 - mass) / np.sqrt((number - 1) / number)
+        np.testing.assert_allclose(once, by_weight(cells, statistics, cluster=label), atol=1e-7)
+    assert len(people.labels) > 2
+    for label, mass, change in zip(people.labels, people.mass, people.change, strict=True):
+        once = change * (1 - mass)
+        np.testing.assert_allclose(once, by_weight(cells, statistics, person=label), atol=1e-7)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_influences_are_the_derivatives_of_what_the_bootstrap_weighs(level):
+    cells = rated_pairs.within(on_images(rated(said_of(14, 5, missing=0.3))))
+
+    def statistics(sums):
+        share, alpha = coefficients.share_and_alpha(sums, VALUES, level=level)
+        return np.stack([share, alpha, coincidences.kappa(sums[..., :-2].reshape(-1, 4, 4))], axis=-1)
+
+    found = coefficients.within_influences(cells, VALUES, level=level)
+    assert_derivatives(found, cells, statistics)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_influences_across_groups_are_the_derivatives_too(level, monkeypatch):
+    table = on_images(rated(said_of(14, 7, seed=1, missing=0.3)))
+    seen = []
+    real = coefficients.cell_influences
+
+    def watched(cells, statistics, **more):
+        seen.append((cells, statistics, real(cells, statistics, **more)))
+        return seen[-1][-1]
+
+    monkeypatch.setattr(coefficients, "cell_influences", watched)
+    between(table, table.raters >= 4, VALUES, level=level, clustered=True)
+    ((cells, statistics, found),) = seen
+    assert_derivatives(found, cells, statistics)
+
+
+def test_changes_of_people_are_not_made_smaller_for_their_number():
+    cells = rated_pairs.within(rated(said_of(14, 5)))
+    square = cells.sums[:, :-2].sum(axis=1)
+    plain = influences(
+        cells.sums @ cell_influences.gradient(lambda sums: sums[..., -2:-1] / sums[..., -1:], cells.total),
+        images=cells.clusters,
+        annotators=np.column_stack([cells.first, cells.second]),
+        mass=square,
+    )
+    found = coefficients.within_influences(cells, VALUES, level="nominal").columns([0])
+    np.testing.assert_allclose(found.annotators.change**2, plain.annotators.change**2 * 5 / 4)
+    np.testing.assert_allclose(found.answers, plain.answers * 5 / 4)
+
+
+@pytest.mark.parametrize("what", ["one image", "two people", "one person on a side"])
+def test_there_is_no_interval_of_one_image_or_without_a_third_person(what):
+    items, people = (1, 5) if what == "one image" else (12, 2 if what == "two people" else 4)
+    table = rated(said_of(items, people))
+    if what == "one person on a side":
+        found = between(table, table.raters == 0, VALUES, level="nominal", clustered=True)
+        made = [found.share, found.kappa]
+    else:
+        found = within(table, VALUES, level="nominal", clustered=True)
+        made = [found.share, found.alpha, found.fleiss_kappa]
+    assert found.pairs > 0
+    assert np.isnan([each.interval.low for each in made]).all()
+
+
+def test_without_pairs_there_is_nothing():
+    table = rated([[0, -1], [-1, 1]])
+    found = within(table, VALUES, level="nominal", clustered=True)
+    assert (found.pairs, found.share.interval) == (0, None)
+    none = table.raters == 9
+    assert between(table, none, VALUES, level="nominal", clustered=True).share.interval is None
+    nothing = Cells(np.zeros((0, 2)), *np.zeros((3, 0), dtype=int))
+    assert mean_over_pairs(nothing, clustered=True).interval is None
+    cells = [rated_pairs.within(each) for each in (table, rated(said_of(5, 4)))]
+    apart = agreement_difference(*cells, VALUES, level="nominal", clustered=True)
+    assert np.isnan([apart.alpha.interval.low, apart.alpha.p]).all()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_where_all_agree_the_limit_is_below_and_nearer_with_more_items(level):
+    lows = []
+    for items in (6, 20, 200):
+        said = np.repeat(np.arange(items)[:, None] % 4, 3, axis=1)
+        found = within(rated(said), VALUES, level=level, clustered=True)
+        for each in (found.share, found.alpha, found.fleiss_kappa):
+            assert each.value == each.interval.high == 1
+            assert each.interval.low < 1
+        lows.append((found.share.interval.low, found.alpha.interval.low))
+    assert lows == sorted(lows)
+    # none of 300 answers differs: 1 - 0.025 ^ (1 / 300), a little more for t, and over chance agreement
+    assert 1 - lows[-1][0] == pytest.approx(1 - 0.025 ** (1 / 300), rel=0.4)
+    if level == "nominal":
+        assert 1 - lows[-1][1] == pytest.approx((1 - lows[-1][0]) / 0.75, rel=0.05)
+
+
+def test_an_answer_that_is_rare_makes_the_interval_of_alpha_wide():
+    """Two of 150 say it, of different items: alpha is nearly 0 and would hardly vary over such items."""
+    said = np.zeros((50, 3), dtype=int)
+    said[[3, 7], [0, 1]] = 1
+    alpha = within(rated(said), VALUES, level="nominal", clustered=True).alpha
+    assert alpha.value == pytest.approx(0, abs=0.02)
+    assert alpha.interval.low < -0.2
+    assert alpha.interval.high > 0.2
+
+
+def test_a_coefficient_below_its_scale_is_in_its_interval():
+    estimate = estimates._holding(-1.3, Interval(-1.0, -0.2))
+    assert (estimate.low, estimate.high) == (-1.3, -0.2)
+
+
+def test_parts_have_the_intervals_that_each_has_alone():
+    table = rated(said_of(30, 5, seed=2, missing=0.2))
+    part_of = table.units % 3
+    found = within_each(table, part_of, VALUES, parts=3, level="interval", clustered=True)
+    alone = [within(table.of(part_of == part), VALUES, level="interval", clustered=True) for part in range(3)]
+    assert repr(found) == repr(alone)  # kappa is NaN
+    assert all(one.alpha.interval.low < one.alpha.value < one.alpha.interval.high for one in found)
+
+
+def test_people_who_are_not_known_do_not_widen():
+    said = said_of(40, 4, seed=3)
+    said[:, 0] = np.random.default_rng(3).integers(0, 4, 40)  # who guesses
+    known = rated(said)
+    nobody = replace(known, raters=np.full(len(known.raters), UNKNOWN_ANNOTATOR))
+    widths = [
+        (found := within(table, VALUES, level="nominal", clustered=True).alpha.interval).high - found.low
+        for table in (known, nobody)
+    ]
+    assert widths[0] > 1.5 * widths[1]
+
+
+def test_two_attributes_of_an_image_are_one_cluster():
+    said = np.repeat(said_of(20, 4, seed=4), 2, axis=0)
+    table = rated(said)
+    widths = [
+        (found := within(each, VALUES, level="nominal", clustered=True).share.interval).high - found.low
+        for each in (on_images(table), table)
+    ]
+    assert widths[0] > 1.15 * widths[1]
+
+
+def test_differences_change_only_their_sign_the_other_way_round():
+    first, second = two_groups(Groups(knows=(0.9, 0.6)), np.random.default_rng(1))
+    one, other = (compared(*each, clustered=True) for each in ((first, second), (second, first)))
+    for a, b in ((one.share, other.share), (one.alpha, other.alpha)):
+        assert a.value == pytest.approx(-b.value)
+        assert a.p == pytest.approx(b.p)
+        assert a.interval.low == pytest.approx(-b.interval.high)
+    assert one.alpha.p < 0.05
+    itself = compared(first, first, clustered=True).alpha
+    assert (itself.value, itself.p) == (0, 1)
+    assert itself.interval.low < 0 < itself.interval.high
+
+
+def test_what_is_alike_of_an_item_for_both_groups_cancels():
+    """Both groups rate the same items, half of which nobody can tell."""
+    rng = np.random.default_rng(6)
+    truth = rng.integers(0, 4, 40)
+    said = answers(rng, truth, people=10, knows=0.95)
+    said[::2] = rng.integers(0, 4, (20, 10))
+    first, second = rated(said[:, :5]), rated(said[:, 5:], people=5 + np.arange(5))
+    other_items = rated(said[:, 5:], people=5 + np.arange(5), items=100 + np.arange(40))
+    widths = [
+        (found := compared(first, each, clustered=True).alpha.interval).high - found.low
+        for each in (second, other_items)
+    ]
+    assert widths[0] < 0.8 * widths[1]
+
+
+@pytest.mark.django_db
+def test_stored_rows_have_clustered_intervals_without_a_resample():
+    rows = evaluate_agreement(study=depiction_study(), per=["attribute", "identity"], clustered=True)
+    [row] = (row for row in rows if row.scope == "all" and not row.attribute and not row.identity)
+    assert set(row.intervals) >= {"percentage", "alpha"}
+    low, high = row.intervals["percentage"].low, row.intervals["percentage"].high
+    assert 1 < low < row.percentage < high <= 100
+    assert row.intervals["alpha"].infinite is None
+
+
+@pytest.mark.django_db
+def test_groups_of_annotators_are_compared_with_clustered_intervals():
+    strata = ("origin: Asia",) * 3 + ("origin: Europe",) * 3
+    said = {"hat": [5, 5, 5, 1, 4, 2], "kind": [1, 1, 1, 1, 5, 4], "poor": [2, 2, 4, 2, 2, 2]}
+    study = visual_study(said, strata=strata)
+    rows = [
+        row for row in evaluate_agreement(study=study, by="origin", clustered=True) if row.level == "nominal"
+    ]
+    by_scope = {row.scope: row for row in rows}
+    assert set(by_scope) == {"all", "within", "between", "difference"}
+    for row in rows:
+        assert "percentage" in row.intervals, row.scope
+    assert 0 < by_scope["difference"].p["percentage"] <= by_scope["difference"].q["percentage"] <= 1
+    assert by_scope["between"].intervals["cross_kappa"].infinite is None
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    design = coverage_agreement.DESIGNS["20 items, 12 people"]
+    found = coverage_agreement.measured(design, studies=60, resamples=0, clustered=True, population=20_000)
+    assert {name: row["held"] for name, row in found.items() if row["held"] < LEAST} == {}
+    assert {name: row["width"] for name, row in found.items() if not 0.8 < row["width"] < 1.6} == {}
+    false = [row["found"] for name, row in found.items() if name.endswith("the same")]
+    assert np.mean(false) < 0.12
+    few = coverage_few.measured(Groups(people=5), studies=100, resamples=0, clustered=True)
+    assert min(row["held"] for row in few.values()) > 0.8
+
+
+def test_intervals_that_leave_the_people_out_are_found_out(monkeypatch):
+    real = cell_influences.influences
+
+    def of_items_alone(values, *, annotators, **more):
+        return real(values, annotators=np.full_like(annotators, UNKNOWN_ANNOTATOR), **more)
+
+    monkeypatch.setattr(cell_influences, "influences", of_items_alone)
+    few = coverage_few.measured(Groups(people=8), studies=60, resamples=0, clustered=True)
+    assert few["alpha"]["held"] < 0.75
+
+
+def test_a_record_of_intervals_is_compared_with_the_oracle():
+    record = interval_methods.Record(truth=0.0)
+    for value in (-1.0, 1.0):
+        record.add(value, Interval(value - 0.5, value + 1.5), p=0.04)
+    record.add(0.0, None)
+    found = record.summary()
+    assert (found["held"], found["none"], found["found"]) == (0.5, pytest.approx(1 / 3), 1.0)
+    assert found["width"] == pytest.approx(2 / (2 * 1.96), abs=0.001)
+    assert found["oracle"] == pytest.approx(0.05)
+    assert "50.0" in interval_methods.as_tables({"design": {"alpha": found}})
