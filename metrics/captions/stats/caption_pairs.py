@@ -1,12 +1,15 @@
 """Pairs of an attribute and a group that both captions and people found (PROTOCOL §8; Jha et al. 2024,
 ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats import checks
-from metrics.core.stats.checks import Bools
+from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.influence import Clusters, Influences
 
 
 @dataclass(frozen=True)
@@ -71,3 +74,101 @@ def resampled(
         )
     is_named = weights @ times_named > 0
     return is_named & (k > 0), is_named & (n > 0)
+
+
+@dataclass(frozen=True)
+class JudgedPairs:
+    """The pairs of one group: `named` (I, A), whether captions of each image mention each attribute;
+    `selected` and `shown` (R, A), of each response; `images` (R,), the row of `named`; `annotators` (R,),
+    below 0 if not identified."""
+
+    named: Bools
+    selected: Bools
+    shown: Bools
+    images: Ints
+    annotators: Ints
+
+
+def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
+    r"""Influences on the agreement over all pairs of `groups`, k / n.
+
+    A pair is mentioned, and selected, if it is at least once, which has no derivative. So an image or an
+    annotator counts with what is lost without them, :math:`(\Delta k - s \Delta n) / n`, and an annotator's
+    responses about an image with what is lost without those: the jackknife, whose variance is at least the
+    true one in the mean (Efron & Stein 1981, doi:10.1214/aos/1176345462). Each is taken less its mean. Raises
+    ValueError without a response.
+
+    Examples
+    --------
+    >>> said = np.array([[True, False], [True, False]])
+    >>> one = JudgedPairs(said, said, ~said | said, images=np.array([0, 1]), annotators=np.array([5, 6]))
+    >>> agreement_influences([one]).images.change.tolist()
+    [[0.0], [0.0]]
+    """
+    responses = sum(len(one.images) for one in groups)
+    if not responses:
+        raise ValueError("There is no response to find influences of.")
+    first = np.cumsum([0, *(len(one.named) for one in groups)])
+    image = np.concatenate([one.images + start for one, start in zip(groups, first, strict=False)])
+    who = np.concatenate([one.annotators for one in groups])
+    people, person = np.unique(np.where(who >= 0, who, -1), return_inverse=True)
+    cells, cell = np.unique(image * len(people) + person.ravel(), return_inverse=True)
+    numbers = {"image": int(first[-1]), "person": len(people), "cell": len(cells)}
+    lost = {name: np.zeros((2, number)) for name, number in numbers.items()}
+    sums = np.zeros(2)
+    start = 0
+    for one, before in zip(groups, first, strict=False):
+        here = slice(start, start + len(one.images))
+        start = here.stop
+        labels = {"image": image[here], "person": person.ravel()[here], "cell": cell.ravel()[here]}
+        named = one.named.any(axis=0)
+        for row, said in enumerate((one.selected, one.shown)):
+            pairs = named & said.any(axis=0)
+            sums[row] += pairs.sum()
+            of_captions = _only(one.named, np.arange(len(one.named)) + before)
+            for name, of_response in labels.items():
+                without = _only(said, of_response)
+                lost[name][row] += np.bincount(without[pairs & (without >= 0)], minlength=numbers[name])
+                if name == "image":
+                    more = pairs & (of_captions >= 0) & (of_captions != without)
+                    lost[name][row] += np.bincount(of_captions[more], minlength=numbers[name])
+    share = sums[0] / sums[1] if sums[1] else np.nan
+    changes = {name: (k - share * n) / max(sums[1], 1) for name, (k, n) in lost.items()}
+    known = people >= 0
+    h = np.bincount(person.ravel(), minlength=len(people)) / responses
+    of_cell = np.bincount(cell.ravel()) / responses
+    cell_person = cells % len(people)
+    of_known = known[cell_person]
+    mean = changes["cell"][of_known].sum() / max(of_known.sum(), 1)
+    squares = (changes["cell"] - mean) ** 2
+    by_person = _jackknifed(changes["person"][known])
+    correction = (known.sum() - 1) / max(known.sum(), 1)
+    return Influences(
+        images=Clusters(
+            np.arange(numbers["image"]),
+            np.full(numbers["image"], 1 / numbers["image"]),
+            _jackknifed(changes["image"]),
+        ),
+        annotators=Clusters(people[known], h[known], np.where(h[known, None] < 1, by_person, np.nan)),
+        answers=correction * np.bincount(cell_person, weights=squares, minlength=len(people))[known, None],
+        answer_mass=np.bincount(cell_person, weights=of_cell**2, minlength=len(people))[known],
+        step=np.array([1 / max(sums[1], 1)]),
+    )
+
+
+def _only(said: Bools, labels: Ints) -> Ints:
+    """For each attribute the only label of the rows in which `said` (N, A) is true; -1 if not one."""
+    row, attribute = np.nonzero(said)
+    pairs = np.unique(np.column_stack([attribute, labels[row]]), axis=0)
+    single = np.bincount(pairs[:, 0], minlength=said.shape[1])[pairs[:, 0]] == 1
+    found = np.full(said.shape[1], -1)
+    found[pairs[single, 0]] = pairs[single, 1]
+    return found
+
+
+def _jackknifed(changes: Floats) -> Floats:
+    """The changes (N,) without each cluster, less their mean, as (N, 1); NaN for a single one."""
+    number = len(changes)
+    if number < 2:
+        return np.full((number, 1), np.nan)
+    return np.asarray(np.sqrt((number - 1) / number) * (changes - changes.mean()))[:, None]
