@@ -93,10 +93,10 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
     r"""Influences on the agreement over all pairs of `groups`, k / n.
 
     A pair is mentioned, and selected, if it is at least once, which has no derivative. So an image or an
-    annotator counts with what is lost without them, :math:`(\Delta k - s \Delta n) / n`, and an annotator's
-    responses about an image with what is lost without those: the jackknife, whose variance is at least the
-    true one in the mean (Efron & Stein 1981, doi:10.1214/aos/1176345462). Each is taken less its mean. Raises
-    ValueError without a response.
+    annotator counts with what is lost without them, :math:`(\Delta k - s \Delta n) / n`, less the mean, and
+    an annotator's responses about an image with what is lost without those. The variance that this jackknife
+    finds of each pair is too large (Efron & Stein 1981, doi:10.1214/aos/1176345462); `_of_variance` says by
+    how much. Raises ValueError without a response.
 
     Examples
     --------
@@ -114,35 +114,54 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
     people, person = np.unique(np.where(who >= 0, who, -1), return_inverse=True)
     cells, cell = np.unique(image * len(people) + person.ravel(), return_inverse=True)
     numbers = {"image": int(first[-1]), "person": len(people), "cell": len(cells)}
-    lost = {name: np.zeros((2, number)) for name, number in numbers.items()}
-    sums = np.zeros(2)
+    lost = {name: np.zeros((3, number)) for name, number in numbers.items()}
+    times: list[Ints] = []
+    sums = np.zeros(3)
     start = 0
     for one, before in zip(groups, first, strict=False):
         here = slice(start, start + len(one.images))
         start = here.stop
         labels = {"image": image[here], "person": person.ravel()[here], "cell": cell.ravel()[here]}
-        named = one.named.any(axis=0)
-        for row, said in enumerate((one.selected, one.shown)):
-            pairs = named & said.any(axis=0)
+        counted = one.named.any(axis=0) & one.shown.any(axis=0)
+        agreed = counted & one.selected.any(axis=0)
+        of_captions, _ = _only(one.named, np.arange(len(one.named)) + before)
+        # lost are agreed pairs, counted ones, and agreed ones that are no longer counted either
+        for row, (said, pairs) in enumerate(
+            ((one.selected, agreed), (one.shown, counted), (one.shown, agreed))
+        ):
             sums[row] += pairs.sum()
-            of_captions = _only(one.named, np.arange(len(one.named)) + before)
             for name, of_response in labels.items():
-                without = _only(said, of_response)
+                without, number = _only(said, of_response)
                 lost[name][row] += np.bincount(without[pairs & (without >= 0)], minlength=numbers[name])
                 if name == "image":
+                    times += [number[pairs]] if row == 0 else []
                     more = pairs & (of_captions >= 0) & (of_captions != without)
                     lost[name][row] += np.bincount(of_captions[more], minlength=numbers[name])
     share = sums[0] / sums[1] if sums[1] else np.nan
-    changes = {name: (k - share * n) / max(sums[1], 1) for name, (k, n) in lost.items()}
     known = people >= 0
-    h = np.bincount(person.ravel(), minlength=len(people)) / responses
-    of_cell = np.bincount(cell.ravel()) / responses
+    responses_of = {
+        "image": np.ones(numbers["image"]),
+        "person": np.bincount(person.ravel(), minlength=len(people)).astype(np.float64),
+        "cell": np.bincount(cell.ravel()).astype(np.float64),
+    }
+    all_pairs = max(sums[1], 1)
+    changes = {
+        name: _less_its_mean((k - share * n) / all_pairs, responses_of[name])
+        for name, (k, n, _) in lost.items()
+    }
+    # the sums of the squares for each pair by itself
+    squares = {
+        name: (k - 2 * share * both + share**2 * n) / all_pairs**2 for name, (k, n, both) in lost.items()
+    }
+    by_image = (changes["image"] ** 2).sum()
+    too_much = (1 - _of_variance(np.concatenate(times))) * squares["image"].sum()
+    changes["image"] *= np.sqrt(max(1 - too_much / by_image, 0.25)) if by_image else 1.0
+    h = responses_of["person"] / responses
     cell_person = cells % len(people)
-    of_known = known[cell_person]
-    mean = changes["cell"][of_known].sum() / max(of_known.sum(), 1)
-    squares = (changes["cell"] - mean) ** 2
-    by_person = _jackknifed(changes["person"][known])
     correction = (known.sum() - 1) / max(known.sum(), 1)
+    by_person = _jackknifed(changes["person"][known])
+    # what pairs have in common of one image; how much a pair varies by itself is in the images
+    in_common = np.bincount(cell_person, weights=changes["cell"] ** 2 - squares["cell"])
     return Influences(
         images=Clusters(
             np.arange(numbers["image"]),
@@ -150,25 +169,45 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
             _jackknifed(changes["image"]),
         ),
         annotators=Clusters(people[known], h[known], np.where(h[known, None] < 1, by_person, np.nan)),
-        answers=correction * np.bincount(cell_person, weights=squares, minlength=len(people))[known, None],
-        answer_mass=np.bincount(cell_person, weights=of_cell**2, minlength=len(people))[known],
+        answers=correction * (squares["person"] + in_common)[known, None],
+        answer_mass=np.bincount(cell_person, weights=(responses_of["cell"] / responses) ** 2)[known],
         step=np.array([1 / max(sums[1], 1)]),
     )
 
 
-def _only(said: Bools, labels: Ints) -> Ints:
-    """For each attribute the only label of the rows in which `said` (N, A) is true; -1 if not one."""
+def _only(said: Bools, labels: Ints) -> tuple[Ints, Ints]:
+    """For each attribute the only label of the rows in which `said` (N, A) is true, -1 if not one, and their
+    number."""
     row, attribute = np.nonzero(said)
     pairs = np.unique(np.column_stack([attribute, labels[row]]), axis=0)
-    single = np.bincount(pairs[:, 0], minlength=said.shape[1])[pairs[:, 0]] == 1
+    number = np.bincount(pairs[:, 0], minlength=said.shape[1])
+    single = number[pairs[:, 0]] == 1
     found = np.full(said.shape[1], -1)
     found[pairs[single, 0]] = pairs[single, 1]
-    return found
+    return found, number
+
+
+def _of_variance(times: Ints) -> float:
+    """The variance of the number of pairs selected at least once, as a share of what the jackknife finds.
+
+    A pair selected by a Poisson number of clusters, in the mean m, adds exp(-m) (1 - exp(-m)) to it: the
+    pairs that a second study would find in addition. From `times`, by how many each was selected, these are
+    estimated as by Efron & Thisted (1976, doi:10.1093/biomet/63.3.435), with binomial weights of 3 and 1/2;
+    the jackknife finds m exp(-m), the pairs selected once.
+    """
+    once, twice, thrice = (int((times == number).sum()) for number in (1, 2, 3))
+    more = 7 / 8 * once - twice / 2 + thrice / 8
+    return min(max(more / once, 0.25), 1.0) if once else 1.0
+
+
+def _less_its_mean(changes: Floats, weights: Floats) -> Floats:
+    """Each change less its share of all, by its `weights`: those with more answers lose more."""
+    return np.asarray(changes - weights * changes.sum() / weights.sum())
 
 
 def _jackknifed(changes: Floats) -> Floats:
-    """The changes (N,) without each cluster, less their mean, as (N, 1); NaN for a single one."""
+    """The changes (N,) without each cluster as (N, 1); NaN for a single one."""
     number = len(changes)
     if number < 2:
         return np.full((number, 1), np.nan)
-    return np.asarray(np.sqrt((number - 1) / number) * (changes - changes.mean()))[:, None]
+    return np.asarray(np.sqrt((number - 1) / number) * changes)[:, None]
