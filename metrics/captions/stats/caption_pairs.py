@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from metrics.core.stats import checks
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.core.stats.influence import Clusters, Influences
+from metrics.core.stats.influence import Clusters, Influences, add_up
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
         ),
         annotators=Clusters(people[known], h[known], np.where(h[known, None] < 1, by_person, np.nan)),
         answers=correction * (squares["person"] + in_common)[known, None],
-        answer_mass=np.bincount(cell_person, weights=(responses_of["cell"] / responses) ** 2)[known],
+        answer_mass=add_up((responses_of["cell"] / responses) ** 2, cell_person, len(people))[known],
         step=np.array([1 / max(sums[1], 1)]),
     )
 

@@ -184,7 +184,7 @@ def _expected(table: Ints, given: Ints, rule: Rule, kinds: Ints) -> Floats:
     shares = of_label / np.maximum(np.bincount(kinds, weights=of_label)[kinds], 1)
     unit, label = given // number, given % number
     others = table[unit] - np.eye(number, dtype=np.int64)[label]
-    expected = 0.0
+    expected: Floats = np.zeros(1)
     for instead in range(number):
         with_it = others.copy()
         with_it[:, instead] += 1

@@ -173,7 +173,7 @@ def _rated_detail_rows(inputs: Inputs, ratings: RatingRows) -> list[ScoreRow]:
 def _intervals_of_one(
     inputs: Inputs, name: str, found: Sequence[tuple[Pair, list[int]]], ratings: RatingRows
 ) -> Sequence[Interval | None]:
-    """The interval of the mean of each of `found`, (what was rated, its rows). Only annotators of the one item
+    """The interval of the mean of each of `found`, (what was rated, its rows). Of each only its annotators
     are resampled; clustered intervals share the variance within items."""
     if inputs.clustered and found:
         rows = np.concatenate([places for _, places in found])

@@ -8,6 +8,7 @@ from metrics.score_runs import registry
 from metrics.score_runs.rows import Inputs
 from metrics.votes.scores import known_stereotypes
 from tests.metrics.cast import visual_study
+from tests.metrics.votes.test_votes_scores import asked_of_many
 from tests.metrics.votes_cast import rating_study, votes_study
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +32,7 @@ def offensive_study():
     ("make", "name"),
     [
         (votes_study, "stereotypes"),
+        (asked_of_many, "prevalence"),
         (votes_study, "attribute_offensiveness"),
         (offensive_study, "rated_offensiveness"),
         (lambda: visual_study(RATINGS), "visual_nature"),
