@@ -1,6 +1,8 @@
-"""How often the 95 % intervals of what captions say hold the truth, in simulated studies.
+"""How often the 95 % intervals of what captions say hold the truth, in simulated studies, and how wide they
+are.
 
     python -m benchmarks.coverage_captions [--studies 400] [--resamples 300]
+                                           [--intervals clustered|bootstrap|both]
 
 Four groups have images, and each image captions. Whether a caption names an attribute is a coin whose logit
 is the attribute's own in that group plus a normal effect of the image for that attribute; a caption that
@@ -22,11 +24,12 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.coverage import simulate
-from metrics.captions.stats import caption_pairs, salience
-from metrics.core.stats import bootstrap, percentiles
+from benchmarks.coverage_widths import Tallies, Tally, simulate
+from metrics.captions.stats import caption_influences, caption_pairs, salience
+from metrics.core.stats import bootstrap, percentiles, spread
 from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.scales import RATIO, SHARE
 
 GROUPS = 4
 LOGITS = np.array([-1.0, -3.0, -5.0])
@@ -42,8 +45,8 @@ EACH = 3
 
 @dataclass(frozen=True)
 class Design:
-    """So many images a group with so many captions each, seen by three of `people`; standard deviations of
-    the effects in logits."""
+    """So many images a group with so many captions each, seen by `each` of `people`, of whom one sees all if
+    there is a `heavy` one; standard deviations of the effects in logits."""
 
     images: int = 15
     captions: int = 50
@@ -51,6 +54,8 @@ class Design:
     of_images: float = 1.0
     of_people: float = 0.5
     identified: bool = True
+    each: int = EACH
+    heavy: bool = False
 
 
 DESIGNS = {
@@ -61,6 +66,12 @@ DESIGNS = {
     "images do not differ": Design(of_images=0.0),
     "people differ much": Design(of_people=1.5),
     "people not identified, differ much": Design(of_people=1.5, identified=False),
+}
+FURTHER = {
+    "5 images": Design(images=5),
+    "5 people": Design(people=5),
+    "one person has half of all answers": Design(each=2, heavy=True),
+    "one person an image": Design(each=1),
 }
 
 
@@ -105,8 +116,12 @@ def study(design: Design, rng: np.random.Generator) -> list[Group]:
         effects = design.of_images * rng.normal(size=(design.images, ATTRIBUTES))
         odds = logits(group) + effects
         holding = rng.binomial(design.captions, 1 / (1 + np.exp(-odds)))
-        who = np.argsort(rng.random((design.images, design.people)), axis=1)[:, :EACH].ravel()
-        image = np.repeat(np.arange(design.images), EACH)
+        seen_by = np.argsort(rng.random((design.images, design.people)), axis=1)[:, : design.each]
+        if design.heavy:
+            seen_by = np.argsort(rng.random((design.images, design.people - 1)), axis=1)[:, : design.each] + 1
+            seen_by[:, 0] = 0
+        who = seen_by.ravel()
+        image = np.repeat(np.arange(design.images), design.each)
         seen = logits(group) - 1 + ALIKE * effects[image] + eyes[who][:, None]
         groups.append(
             Group(
@@ -121,28 +136,64 @@ def study(design: Design, rng: np.random.Generator) -> list[Group]:
 
 
 def of_captions(
-    groups: list[Group], captions: int, *, resamples: int, rng: np.random.Generator
-) -> dict[str, list[Interval]]:
-    """Those of the attributes of each kind that captions of the first group name, as
+    groups: list[Group], captions: int, *, resamples: int, rng: np.random.Generator, method: str = "bootstrap"
+) -> dict[str, list[tuple[float, Interval]]]:
+    """Those of the attributes of each kind that captions of the first group name, with their values, as
     metrics/captions/scores/findings.py makes them: every group's images are drawn, and with them the
     documents of all."""
-    weights = [bootstrap.cluster_weights(len(one.holding), resamples, rng) for one in groups]
-    once = [np.ones((1, len(one.holding)), dtype=np.int64) for one in groups]
-    found, salient = [], []
-    for drawn in (once, weights):
-        documents = sum(each.sum(axis=1) * captions for each in drawn)
-        held = sum(each @ one.holding for each, one in zip(drawn, groups, strict=True))
-        first = groups[0]
-        found.append(drawn[0] @ first.holding / (drawn[0].sum(axis=1) * captions)[:, None])
-        salient.append(salience.salience(drawn[0] @ first.matches, held, documents))
-    there = groups[0].matches.any(axis=0)
-    intervals: dict[str, list[Interval]] = {}
-    for name, (points, samples) in (("found", found), ("salience", salient)):
-        each = percentiles.percentile_intervals(samples, points[0])
+    first = groups[0]
+    numbers = [np.full(len(one.holding), captions) for one in groups]
+    documents = sum(int(each.sum()) for each in numbers)
+    held = sum(one.holding.sum(axis=0) for one in groups)
+    points = (
+        first.holding.sum(axis=0) / numbers[0].sum(),
+        salience.salience(first.matches.sum(axis=0), held, documents),
+    )
+    there = first.matches.any(axis=0)
+    spreads: list[spread.Spread]
+    if method == "clustered":
+        of_documents = [(one.holding, each) for one, each in zip(groups, numbers, strict=True)]
+        spreads = [
+            caption_influences.of_findings(*of_documents[0]),
+            caption_influences.of_salience(first.matches, of_documents[0], of_documents[1:]),
+        ]
+    else:
+        weights = [bootstrap.cluster_weights(len(one.holding), resamples, rng) for one in groups]
+        drawn = sum(each @ number for each, number in zip(weights, numbers, strict=True))
+        drawn_held = sum(each @ one.holding for each, one in zip(weights, groups, strict=True))
+        spreads = [
+            weights[0] @ first.holding / (weights[0] @ numbers[0])[:, None],
+            salience.salience(weights[0] @ first.matches, drawn_held, drawn),
+        ]
+    found: dict[str, list[tuple[float, Interval]]] = {}
+    for name, values, of, scale in zip(("found", "salience"), points, spreads, (SHARE, RATIO), strict=True):
+        each = spread.intervals(of, values, scale)
         for number, kind in enumerate(KINDS):
             places = np.arange(ATTRIBUTES // len(KINDS)) + number * (ATTRIBUTES // len(KINDS))
-            intervals[f"{name}, {kind}"] = [each[place] for place in places if there[place]]
-    return intervals
+            found[f"{name}, {kind}"] = [
+                (float(values[place]), interval)
+                for place in places
+                for interval in [each[place]]
+                if there[place] and interval is not None
+            ]
+    return found
+
+
+def clustered_agreement(groups: list[Group]) -> dict[str, Interval]:
+    """Those of the agreement with people of the first group and of all."""
+    judged = [
+        caption_pairs.JudgedPairs(
+            one.matches > 0, one.selected > 0, np.ones_like(one.selected) > 0, one.images, one.people
+        )
+        for one in groups
+    ]
+    found = {}
+    for name, some in (("agreement, a group", 1), ("agreement, all", len(groups))):
+        influences = caption_pairs.agreement_influences(judged[:some])
+        (interval,) = spread.intervals(influences, [share(groups[:some])], SHARE)
+        assert interval is not None
+        found[name] = interval
+    return found
 
 
 def of_agreement(groups: list[Group], *, resamples: int, rng: np.random.Generator) -> dict[str, Interval]:
@@ -202,24 +253,50 @@ def truth_of_agreement(design: Design, studies: int) -> dict[str, float]:
     }
 
 
-def coverage(
-    design: Design, *, studies: int, resamples: int, population: int = 4000, seed: int = 0
-) -> dict[str, float]:
-    """The share of intervals, of the attributes that were found, that hold the truth; that of agreement is of
-    a population of so many studies."""
+def measured(
+    design: Design,
+    *,
+    studies: int,
+    method: str = "clustered",
+    resamples: int = 0,
+    population: int = 4000,
+    seed: int = 0,
+) -> Tallies:
+    """What the intervals of each score were like, of the attributes that were found; the truth of agreement
+    is that of a population of so many studies."""
     true = truth(design) | truth_of_agreement(design, population)
-    held: dict[str, list[bool]] = {name: [] for name in true}
+    tallies: Tallies = {name: Tally() for name in true}
     for rng in np.random.default_rng([seed, design.images, design.people]).spawn(studies):
         groups = study(design, rng)
-        found = of_captions(groups, design.captions, resamples=resamples, rng=rng)
-        found |= {k: [each] for k, each in of_agreement(groups, resamples=resamples, rng=rng).items()}
+        found = of_captions(groups, design.captions, resamples=resamples, rng=rng, method=method)
+        if method == "clustered":
+            agreed = clustered_agreement(groups)
+        else:
+            agreed = of_agreement(groups, resamples=resamples, rng=rng)
+        points = {"agreement, a group": share(groups[:1]), "agreement, all": share(groups)}
+        found |= {name: [(points[name], each)] for name, each in agreed.items()}
         for name, each in found.items():
-            held[name] += [one.low <= true[name] <= one.high for one in each]
-    return {name: float(np.mean(values)) for name, values in held.items()}
+            for point, interval in each:
+                tallies[name].add(interval, point=point, true=true[name])
+    return tallies
+
+
+def coverage(
+    design: Design,
+    *,
+    studies: int,
+    resamples: int,
+    method: str = "bootstrap",
+    population: int = 4000,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Score -> share of intervals that hold the truth."""
+    size = {"studies": studies, "resamples": resamples, "population": population, "seed": seed}
+    return {name: tally.coverage for name, tally in measured(design, method=method, **size).items()}
 
 
 def main() -> None:
-    simulate(__doc__, coverage, over=DESIGNS, results="coverage-captions.json")
+    simulate(__doc__, measured, over=DESIGNS | FURTHER, results="coverage-captions.json")
 
 
 if __name__ == "__main__":

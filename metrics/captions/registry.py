@@ -31,7 +31,7 @@ _LEMMAS = (
     "occurs. Lemmas merge different words: 'glasses' is found in 'a glass of water', 'tanned' in 'tan'. A "
     "negation ('no hat') counts as an occurrence."
 )
-_IMAGES_ONLY = "The interval resamples images within each group; captions have no annotators."
+_IMAGES_ONLY = "The interval is of the images within each group; captions have no annotators."
 
 
 def _with_stereotypes(study: Study, parameters: Parameters) -> list[object]:
@@ -50,6 +50,7 @@ METRICS: tuple[Metric, ...] = (
             "Attributes found at least once are listed."
         ),
         names=(("found", "share of captions that mention the attribute; k of n captions"),),
+        clustering="images of the group",
         section="§8",
         source="captions",
         parameters=(*_READ, _ATTRIBUTES),
@@ -79,6 +80,7 @@ METRICS: tuple[Metric, ...] = (
         section="§8",
         source="captions",
         parameters=(*_READ, _ATTRIBUTES, _SMOOTHING),
+        clustering="images of all groups, with the degrees of freedom of the group's own",
         caveats=(
             f"{_LEMMAS} {_IMAGES_ONLY} Smoothing and the number of attributes searched for change the "
             "values: compare only scores computed with the same."
@@ -91,6 +93,7 @@ METRICS: tuple[Metric, ...] = (
         name="caption_agreement",
         version=1,
         title="Agreement of captions with people",
+        clustering="images and annotators, by leaving out one at a time",
         task="depiction",
         unit="share of 0 to 1",
         direction="larger: people also saw more of what captions mention",

@@ -4,9 +4,9 @@ from metrics.score_runs.metric import Metric
 from metrics.visual_nature import scores, visual_rule
 
 _RECENTRED = (
-    "If annotators are not identified, each answer counts as an annotator of its own. An annotator who is "
-    "drawn twice agrees with themselves, so the resampled shares are shifted to have the estimate as their "
-    "mean."
+    "If annotators are not identified, the bootstrap takes each answer for an annotator of its own, and "
+    "clustered intervals contain the variation between attributes only. An annotator who is drawn twice "
+    "agrees with themselves, so resampled shares are shifted to have the estimate as their mean."
 )
 
 
@@ -28,14 +28,16 @@ METRICS: tuple[Metric, ...] = (
             ("mean_score", "mean score of the attribute; n: ratings"),
         ),
         resampling="bootstrap over the annotators of the attribute",
+        clustering="annotators of the attribute, with the variance within all attributes together",
         section="§2",
         caveats=(
             "The scores say whether people think that an attribute can be seen, not whether a model depicts "
             "it. Usually three annotators of three origins rate an attribute; under the default rule a "
             "single one who disagrees decides. What is easy to see in one culture need not be in another. "
-            "mean_score treats the labels as equally spaced and Unsure as the middle. Its interval usually "
-            "resamples three people; with three it contains the truth in about two of three cases: read it "
-            "as the range of the answers. `visual` has no interval: read k of n."
+            "mean_score treats the labels as equally spaced and Unsure as the middle. Its bootstrap interval "
+            "usually resamples three people; with three it contains the truth in about two of three cases: "
+            "read it as the range of the answers. Its clustered interval takes all attributes to be equally "
+            "clear. `visual` has no interval: read k of n."
         ),
         compute=scores.visual_nature_scores,
         rule=lambda study, parameters: visual_rule.describe(study),
@@ -62,6 +64,7 @@ METRICS: tuple[Metric, ...] = (
             )
         ),
         resampling="two-way cluster bootstrap over attributes and annotators",
+        clustering="attributes and annotators",
         section="§2",
         caveats=(
             "Two equal labels do not make a truth. Labels are not merged: Agree and Strongly agree do not "
@@ -94,6 +97,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         parts="`rule: all agree`, `rule: at least 2 agree`, `rule: mean score of at least 4` and the like",
         resampling="two-way cluster bootstrap over attributes and annotators",
+        clustering="attributes and annotators",
         section="§2",
         caveats=(
             "A rule that selects more attributes is not a better rule. With more annotators per attribute, "

@@ -19,8 +19,10 @@ _COUNTED = (
     ),
     ("share", "share of stereotypes, k / n"),
 )
-_NO_WIDTH = "If no association passes, or all do, the interval has no width. That is not certainty: read n."
-_DRAWN = f"The interval resamples associations, not the annotators who voted. {_NO_WIDTH}"
+_NO_WIDTH = (
+    "If no association passes, or all do, a bootstrap interval has no width. That is not certainty: read n."
+)
+_DRAWN = f"The interval is of associations, not of the annotators who voted. {_NO_WIDTH}"
 _MEANS = (
     ("mean", "mean over the rated associations"),
     ("mean_stereotypes", "mean over the rated associations that are stereotypes by the study's rule"),
@@ -48,6 +50,7 @@ METRICS: tuple[Metric, ...] = (
         names=_COUNTED,
         parts=f"{_CELLS}; {_SUBSETS}",
         resampling="percentile bootstrap over associations",
+        clustering="associations",
         section="§3",
         reference=SEEGULL,
         caveats=(
@@ -84,6 +87,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         parts=f"{_CELLS}; {_SUBSETS}. For one association: `pool: in-region`, `out-region` or `neither`",
         resampling="two-way cluster bootstrap over associations and annotators",
+        clustering="associations and annotators",
         section="§3",
         reference=SEEGULL,
         caveats=(
@@ -113,6 +117,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         parts=f"{_SUBSETS}; `mean` also for the stereotypes of {_CELLS}",
         resampling="percentile bootstrap over attributes",
+        clustering="attributes",
         variants_differ=True,
         variants_note=(
             "published: O(attr, id) is the mean given in the source; "
@@ -122,7 +127,7 @@ METRICS: tuple[Metric, ...] = (
         reference=SEEGULL,
         caveats=(
             "SeeGULL rated attributes and repeats the ratings in every association, so the interval "
-            "resamples attributes with all their associations. It does not cover the choice of annotators, "
+            "is of attributes with all their associations. It does not cover the choice of annotators, "
             "whom the release does not identify. n counts what the mean is taken over: associations, "
             "attributes or, for one association, ratings."
         ),
@@ -146,12 +151,13 @@ METRICS: tuple[Metric, ...] = (
         ),
         parts=_SUBSETS,
         resampling="two-way cluster bootstrap over attributes and annotators",
+        clustering="attributes and annotators; for one attribute or association, its annotators",
         section="§4",
         reference=SEEGULL,
         caveats=(
             "For one attribute or association only its annotators are resampled. With three of them, the "
-            "usual number, the interval contains the truth in about two of three cases: read it as the range "
-            "of the answers."
+            "usual number, a bootstrap interval contains the truth in about two of three cases: read it as "
+            "the range of the answers. A clustered interval takes the variance within all of them together."
         ),
         compute=offensiveness.rated_offensiveness_scores,
         rule=stereotype_rule,

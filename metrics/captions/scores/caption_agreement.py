@@ -9,6 +9,8 @@ from metrics.captions.scores.findings import visual_attributes
 from metrics.captions.stats import caption_pairs
 from metrics.core.stats import bootstrap, percentiles
 from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.scales import SHARE
+from metrics.core.stats.spread import Spread
 from metrics.depiction.data import GroupFrame, read_depiction
 from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 
@@ -39,6 +41,11 @@ class _Group:
             self.named.sum(axis=0)[chosen], (times @ self.k)[chosen], (times @ self.n)[chosen]
         )
 
+    def judged(self, chosen: Bools) -> caption_pairs.JudgedPairs:
+        """The `chosen` attributes, by response."""
+        k, n = ((each[:, chosen] > 0)[self.answers] for each in (self.k, self.n))
+        return caption_pairs.JudgedPairs(self.named[:, chosen] > 0, k, n, self.image_of, self.annotators)
+
 
 def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
     texts = dict(vocabulary(inputs.study).values_list("pk", "text"))
@@ -56,6 +63,7 @@ def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
     rows: list[ScoreRow] = []
     whole = dict.fromkeys(parts, caption_pairs.Agreement(0, 0, 0))
     samples = {part: np.zeros((2, inputs.resamples), dtype=np.int64) for part in parts}
+    judged: dict[str, list[caption_pairs.JudgedPairs]] = {part: [] for part in parts}
     for group in groups:
         own, shared = _resampled(inputs, group, known_weights) if inputs.resamples else (None, None)
         for part, kept in parts.items():
@@ -67,9 +75,20 @@ def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
             )
             if shared is not None:
                 samples[part] += shared[:, :, chosen].sum(axis=2)
-            rows += _rows(found, part, None if own is None else own[:, :, chosen].sum(axis=2), group=group)
+            spread: Spread | None = None
+            if inputs.clustered:
+                judged[part].append(group.judged(chosen))
+                spread = caption_pairs.agreement_influences(judged[part][-1:])
+            elif own is not None:
+                spread = _recentred(own[:, :, chosen].sum(axis=2), found.share)
+            rows += _rows(found, part, spread, group=group)
     for part in parts if groups else ():
-        rows += _rows(whole[part], part, samples[part] if inputs.resamples else None)
+        spread = None
+        if inputs.clustered:
+            spread = caption_pairs.agreement_influences(judged[part])
+        elif inputs.resamples:
+            spread = _recentred(samples[part], whole[part].share)
+        rows += _rows(whole[part], part, spread)
     return rows
 
 
@@ -149,16 +168,17 @@ def _sums(group: _Group, chosen: Bools, by_image: Ints, rng: np.random.Generator
     )
 
 
+def _recentred(samples: Ints, share: float) -> Floats:
+    """The shares (B, 1) from how many pairs people agree with and how many are counted, (2, B)."""
+    agreed, counted = samples
+    drawn = np.divide(agreed, counted, out=np.full(len(agreed), np.nan), where=counted > 0)
+    return percentiles.recentred(drawn, share)[:, None]
+
+
 def _rows(
-    found: caption_pairs.Agreement, part: str, samples: Ints | None, *, group: _Group | None = None
+    found: caption_pairs.Agreement, part: str, spread: Spread | None, *, group: _Group | None = None
 ) -> list[ScoreRow]:
-    """`samples` (2, B): how many pairs people agree with, and how many are counted, in each resample."""
-    shares = None
-    if samples is not None:
-        agreed, counted = samples
-        drawn = np.divide(agreed, counted, out=np.full(len(agreed), np.nan), where=counted > 0)
-        shares = percentiles.recentred(drawn, found.share)[:, None]
-    (interval,) = intervals_or_none(shares, [found.share])
+    (interval,) = intervals_or_none(spread, [found.share], SHARE)
     number = found.n + found.unjudged
     return [
         score_row("agreement", found.share, found.n, interval, k=found.k, group=group, part=part),

@@ -1,6 +1,6 @@
 """Scores of attributes found in captions, and of salience (PROTOCOL §8)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -8,9 +8,11 @@ import numpy as np
 
 from annotation.models import Pool
 from metrics.captions.data import CaptionFrame, read_captions, vocabulary
-from metrics.captions.stats import salience
+from metrics.captions.stats import caption_influences, salience
 from metrics.core.stats import bootstrap
 from metrics.core.stats.checks import Floats, Ints
+from metrics.core.stats.scales import RATIO, SHARE, Scale
+from metrics.core.stats.spread import Spread
 from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined, intervals_or_none
 from metrics.visual_nature import visual_rule
 from metrics.visual_nature.data import read_visual_nature
@@ -69,11 +71,13 @@ def caption_findings_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
     for frame in read_captions(inputs.study, inputs.parameters, _attributes(inputs)):
         k, n = frame.containing.sum(axis=0), int(frame.captions.sum())
-        samples = None
-        if inputs.resamples:
+        spread: Spread | None = None
+        if inputs.clustered:
+            spread = caption_influences.of_findings(frame.containing, frame.captions)
+        elif inputs.resamples:
             drawn = _weights(inputs, frame)
-            samples = (drawn @ frame.containing) / (drawn @ frame.captions)[:, None]
-        rows += _attribute_rows("found", frame, k / n, k, n, samples)
+            spread = (drawn @ frame.containing) / (drawn @ frame.captions)[:, None]
+        rows += _attribute_rows("found", frame, k / n, k, n, spread, SHARE)
     return rows
 
 
@@ -98,24 +102,51 @@ def salience_scores(inputs: Inputs) -> list[ScoreRow]:
         k = frame.matches.sum(axis=0)
         absent = len(place) - len(found)
         values = salience.salience(k, containing[found], documents, smoothing=smoothing, absent=absent)
-        samples = None
-        if inputs.resamples:
-            samples = salience.salience(
+        spread: Spread | None = None
+        if inputs.clustered:
+            spread = caption_influences.of_salience(
+                frame.matches,
+                (frame.containing, frame.captions),
+                [
+                    (_containing(other, frame.attribute_ids), other.captions)
+                    for other in groups
+                    if other is not frame
+                ],
+                smoothing=smoothing,
+                absent=absent,
+            )
+        elif inputs.resamples:
+            spread = salience.salience(
                 drawn[number] @ frame.matches,
                 drawn_containing[:, found],
                 drawn_documents,
                 smoothing=smoothing,
                 absent=absent,
             )
-        rows += _attribute_rows("salience", frame, values, k, int(k.sum()), samples)
+        rows += _attribute_rows("salience", frame, values, k, int(k.sum()), spread, RATIO)
     return rows
 
 
+def _containing(frame: CaptionFrame, attributes: Sequence[int]) -> Ints:
+    """How many captions of each image contain each of these attributes, (I, A)."""
+    column = {pk: place for place, pk in enumerate(frame.attribute_ids)}
+    there = [place for place, pk in enumerate(attributes) if pk in column]
+    table = np.zeros((len(frame.images), len(attributes)), dtype=np.int64)
+    table[:, there] = frame.containing[:, [column[attributes[place]] for place in there]]
+    return table
+
+
 def _attribute_rows(
-    name: str, frame: CaptionFrame, values: Floats, k: Ints, n: int, samples: Floats | None
+    name: str,
+    frame: CaptionFrame,
+    values: Floats,
+    k: Ints,
+    n: int,
+    spread: Spread | None,
+    scale: Scale,
 ) -> list[ScoreRow]:
     """A row for each attribute of the group's frame."""
-    intervals = intervals_or_none(samples, values)
+    intervals = intervals_or_none(spread, values, scale)
     return [
         ScoreRow(
             name=name,

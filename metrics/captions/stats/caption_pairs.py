@@ -1,12 +1,15 @@
 """Pairs of an attribute and a group that both captions and people found (PROTOCOL §8; Jha et al. 2024,
 ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats import checks
-from metrics.core.stats.checks import Bools
+from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.influence import Clusters, Influences, add_up
 
 
 @dataclass(frozen=True)
@@ -71,3 +74,140 @@ def resampled(
         )
     is_named = weights @ times_named > 0
     return is_named & (k > 0), is_named & (n > 0)
+
+
+@dataclass(frozen=True)
+class JudgedPairs:
+    """The pairs of one group: `named` (I, A), whether captions of each image mention each attribute;
+    `selected` and `shown` (R, A), of each response; `images` (R,), the row of `named`; `annotators` (R,),
+    below 0 if not identified."""
+
+    named: Bools
+    selected: Bools
+    shown: Bools
+    images: Ints
+    annotators: Ints
+
+
+def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
+    r"""Influences on the agreement over all pairs of `groups`, k / n.
+
+    A pair is mentioned, and selected, if it is at least once, which has no derivative. So an image or an
+    annotator counts with what is lost without them, :math:`(\Delta k - s \Delta n) / n`, less the mean, and
+    an annotator's responses about an image with what is lost without those. The variance that this jackknife
+    finds of each pair is too large (Efron & Stein 1981, doi:10.1214/aos/1176345462); `_of_variance` says by
+    how much. Raises ValueError without a response.
+
+    Examples
+    --------
+    >>> said = np.array([[True, False], [True, False]])
+    >>> one = JudgedPairs(said, said, ~said | said, images=np.array([0, 1]), annotators=np.array([5, 6]))
+    >>> agreement_influences([one]).images.change.tolist()
+    [[0.0], [0.0]]
+    """
+    responses = sum(len(one.images) for one in groups)
+    if not responses:
+        raise ValueError("There is no response to find influences of.")
+    first = np.cumsum([0, *(len(one.named) for one in groups)])
+    image = np.concatenate([one.images + start for one, start in zip(groups, first, strict=False)])
+    who = np.concatenate([one.annotators for one in groups])
+    people, person = np.unique(np.where(who >= 0, who, -1), return_inverse=True)
+    cells, cell = np.unique(image * len(people) + person.ravel(), return_inverse=True)
+    numbers = {"image": int(first[-1]), "person": len(people), "cell": len(cells)}
+    lost = {name: np.zeros((3, number)) for name, number in numbers.items()}
+    times: list[Ints] = []
+    sums = np.zeros(3)
+    start = 0
+    for one, before in zip(groups, first, strict=False):
+        here = slice(start, start + len(one.images))
+        start = here.stop
+        labels = {"image": image[here], "person": person.ravel()[here], "cell": cell.ravel()[here]}
+        counted = one.named.any(axis=0) & one.shown.any(axis=0)
+        agreed = counted & one.selected.any(axis=0)
+        of_captions, _ = _only(one.named, np.arange(len(one.named)) + before)
+        # lost are agreed pairs, counted ones, and agreed ones that are no longer counted either
+        for row, (said, pairs) in enumerate(
+            ((one.selected, agreed), (one.shown, counted), (one.shown, agreed))
+        ):
+            sums[row] += pairs.sum()
+            for name, of_response in labels.items():
+                without, number = _only(said, of_response)
+                lost[name][row] += np.bincount(without[pairs & (without >= 0)], minlength=numbers[name])
+                if name == "image":
+                    times += [number[pairs]] if row == 0 else []
+                    more = pairs & (of_captions >= 0) & (of_captions != without)
+                    lost[name][row] += np.bincount(of_captions[more], minlength=numbers[name])
+    share = sums[0] / sums[1] if sums[1] else np.nan
+    known = people >= 0
+    responses_of = {
+        "image": np.ones(numbers["image"]),
+        "person": np.bincount(person.ravel(), minlength=len(people)).astype(np.float64),
+        "cell": np.bincount(cell.ravel()).astype(np.float64),
+    }
+    all_pairs = max(sums[1], 1)
+    changes = {
+        name: _less_its_mean((k - share * n) / all_pairs, responses_of[name])
+        for name, (k, n, _) in lost.items()
+    }
+    # the sums of the squares for each pair by itself
+    squares = {
+        name: (k - 2 * share * both + share**2 * n) / all_pairs**2 for name, (k, n, both) in lost.items()
+    }
+    by_image = (changes["image"] ** 2).sum()
+    too_much = (1 - _of_variance(np.concatenate(times))) * squares["image"].sum()
+    changes["image"] *= np.sqrt(max(1 - too_much / by_image, 0.25)) if by_image else 1.0
+    h = responses_of["person"] / responses
+    cell_person = cells % len(people)
+    correction = (known.sum() - 1) / max(known.sum(), 1)
+    by_person = _jackknifed(changes["person"][known])
+    # what pairs have in common of one image; how much a pair varies by itself is in the images
+    in_common = np.bincount(cell_person, weights=changes["cell"] ** 2 - squares["cell"])
+    return Influences(
+        images=Clusters(
+            np.arange(numbers["image"]),
+            np.full(numbers["image"], 1 / numbers["image"]),
+            _jackknifed(changes["image"]),
+        ),
+        annotators=Clusters(people[known], h[known], np.where(h[known, None] < 1, by_person, np.nan)),
+        answers=correction * (squares["person"] + in_common)[known, None],
+        answer_mass=add_up((responses_of["cell"] / responses) ** 2, cell_person, len(people))[known],
+        step=np.array([1 / max(sums[1], 1)]),
+    )
+
+
+def _only(said: Bools, labels: Ints) -> tuple[Ints, Ints]:
+    """For each attribute the only label of the rows in which `said` (N, A) is true, -1 if not one, and their
+    number."""
+    row, attribute = np.nonzero(said)
+    pairs = np.unique(np.column_stack([attribute, labels[row]]), axis=0)
+    number = np.bincount(pairs[:, 0], minlength=said.shape[1])
+    single = number[pairs[:, 0]] == 1
+    found = np.full(said.shape[1], -1)
+    found[pairs[single, 0]] = pairs[single, 1]
+    return found, number
+
+
+def _of_variance(times: Ints) -> float:
+    """The variance of the number of pairs selected at least once, as a share of what the jackknife finds.
+
+    A pair selected by a Poisson number of clusters, in the mean m, adds exp(-m) (1 - exp(-m)) to it: the
+    pairs that a second study would find in addition. From `times`, by how many each was selected, these are
+    estimated as by Efron & Thisted (1976, doi:10.1093/biomet/63.3.435), with binomial weights of 3 and 1/2;
+    the jackknife finds m exp(-m), the pairs selected once.
+    """
+    once, twice, thrice = (int((times == number).sum()) for number in (1, 2, 3))
+    more = 7 / 8 * once - twice / 2 + thrice / 8
+    return min(max(more / once, 0.25), 1.0) if once else 1.0
+
+
+def _less_its_mean(changes: Floats, weights: Floats) -> Floats:
+    """Each change less its share of all, by its `weights`: those with more answers lose more."""
+    return np.asarray(changes - weights * changes.sum() / weights.sum())
+
+
+def _jackknifed(changes: Floats) -> Floats:
+    """The changes (N,) without each cluster as (N, 1); NaN for a single one."""
+    number = len(changes)
+    if number < 2:
+        return np.full((number, 1), np.nan)
+    return np.asarray(np.sqrt((number - 1) / number) * changes)[:, None]

@@ -48,6 +48,26 @@ def intervals(
     ]
 
 
+def separate_intervals(
+    values: ArrayLike, influences: Sequence[Influences], scale: Scale, *, level: float = 0.95
+) -> list[Interval]:
+    """`intervals` of scores that do not depend on the same answers: `values` (M,), and M times the influences
+    of one score.
+
+    Examples
+    --------
+    >>> from metrics.core.stats.influence import influences
+    >>> from metrics.core.stats.scales import SHARE
+    >>> separate_intervals([0.5], [influences([[0.0]], images=[1], annotators=[-1])], SHARE)[0].low
+    nan
+    """
+    points = np.asarray(values, dtype=np.float64).tolist()
+    return [
+        intervals([value], each, scale, level=level)[0]
+        for value, each in zip(points, influences, strict=True)
+    ]
+
+
 def two_sided_p(values: ArrayLike, influences: Influences) -> Floats:
     """The p (M,) of each of `values` (M,) being 0, by t; NaN if undefined or infinite."""
     # imported here because it takes 0.1 s

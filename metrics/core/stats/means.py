@@ -1,10 +1,14 @@
-"""Means of ratings, and their two-way cluster bootstrap (PROTOCOL §4, §10)."""
+"""Means of ratings, and how they vary with items and annotators (PROTOCOL §4, §10)."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats import bootstrap, checks
-from metrics.core.stats.checks import Bools, Floats
+from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.clustered import NONE
+from metrics.core.stats.influence import Influences, influences
+from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.scales import Scale
 
 LOWEST, HIGHEST = -1.0, 4.0
 """The scale on which people rate how offensive something is (PROTOCOL §4)."""
@@ -70,6 +74,91 @@ def resampled_means(
             weights = weights * annotator_weights[rows][:, cells[:, 1]]
         sums[rows] = weights.astype(np.float64) @ both
     return _ratio(sums[:, : used.shape[1]], sums[:, used.shape[1] :])
+
+
+def mean_influences(
+    values: ArrayLike, chosen: ArrayLike, items: ArrayLike, annotators: ArrayLike | None = None
+) -> list[Influences]:
+    r"""Influences on `means`, one for each column of `chosen`, because each chooses other items.
+
+    .. math:: d_r = (x_r - m) / n
+
+    for the n chosen ratings. `items` (R,): any labels; `annotators` (R,): those below 0 are not identified.
+    Without annotators the intervals do not include the variation between annotators. Those of a mean of no
+    ratings are undefined.
+
+    Examples
+    --------
+    >>> [found] = mean_influences([1.0, 3.0], [[True], [True]], ["a", "b"])
+    >>> found.images.change.round(3).tolist(), found.step.tolist()
+    ([[-0.707], [0.707]], [0.5])
+    """
+    value, used = _checked(values, chosen)
+    item_of = checks.labels("items", items, length=len(value))
+    who = np.full(len(value), -1) if annotators is None else np.asarray(annotators)
+    found = []
+    for column in used.T.astype(np.bool_):
+        x = value[column]
+        if len(x):
+            d = (x - x.mean()) / len(x)
+            found.append(influences(d[:, None], images=item_of[column], annotators=who[column]))
+        else:
+            found.append(influences([[np.nan]], images=[0], annotators=[-1]))
+    return found
+
+
+def item_intervals(
+    values: ArrayLike, items: Ints, annotators: ArrayLike, scale: Scale, *, level: float = 0.95
+) -> list[Interval]:
+    r"""The interval of the mean rating of each item, with a variance that all items share.
+
+    Ratings of one item by one annotator are averaged first. With m the mean of an item, n its annotators and
+    low to high the scale, the variance within an item is taken to be
+
+    .. math:: \varphi (m - low)(high - m), \qquad
+              \varphi = \frac{\sum_i (n_i - 1) s_i^2}
+                        {\sum_i (n_i - 1) \left((m_i - low)(high - m_i) + s_i^2 / n_i\right)},
+
+    and the interval holds all means :math:`\mu` with
+    :math:`n (m - \mu)^2 \le t^2 \varphi (\mu - low)(high - \mu)`, as Wilson (1927, doi:10.2307/2276774) for
+    shares; t has :math:`\sum_i (n_i - 1)` degrees of freedom. It never leaves the scale. The annotators are
+    taken to be others for each item, and items to be equally clear.
+
+    `items` (R,): from 0, each with at least one rating. An item with one annotator has no interval, nor has
+    any if all annotators of each item agree.
+
+    Examples
+    --------
+    >>> found = item_intervals([1, 2, 4, 4], np.array([0, 0, 1, 1]), [5, 6, 5, 6], Scale(1, 5))
+    >>> [(round(each.low, 2), round(each.high, 2)) for each in found]
+    [(1.05, 3.39), (2.23, 4.81)]
+    """
+    # imported here because it takes 0.6 s
+    from scipy import stats
+
+    value = np.asarray(values, dtype=np.float64)
+    cells, cell_of = np.unique(np.column_stack([items, annotators]), axis=0, return_inverse=True)
+    by_cell = np.bincount(cell_of.ravel(), weights=value) / np.bincount(cell_of.ravel())
+    n = np.bincount(cells[:, 0])
+    centre = np.bincount(items, weights=value) / np.bincount(items)
+    within = np.bincount(cells[:, 0], weights=by_cell) / n
+    squares = np.bincount(cells[:, 0], weights=(by_cell - within[cells[:, 0]]) ** 2)
+    room = (within - scale.low) * (scale.high - within)
+    freedom = int((n - 1).sum())
+    if not squares.any():
+        return [NONE] * len(n)
+    shared = squares.sum() / ((n - 1) * room + squares / n).sum()
+    a = stats.t.ppf(1 - (1 - level) / 2, freedom) ** 2 * shared / n
+    share = (centre - scale.low) / (scale.high - scale.low)
+    middle = (share + a / 2) / (1 + a)
+    reach = np.sqrt(np.maximum(a * share * (1 - share) + a**2 / 4, 0.0)) / (1 + a)
+    low, high = (
+        scale.low + (scale.high - scale.low) * np.clip(middle + sign * reach, 0.0, 1.0) for sign in (-1, 1)
+    )
+    return [
+        Interval(*bounds) if people > 1 else NONE
+        for *bounds, people in zip(low.tolist(), high.tolist(), n.tolist(), strict=True)
+    ]
 
 
 def _checked(values: ArrayLike, chosen: ArrayLike) -> tuple[Floats, Floats]:

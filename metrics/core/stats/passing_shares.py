@@ -1,17 +1,29 @@
-"""Shares of units that pass a rule about their labels, resampled over items and annotators (PROTOCOL §2, §3,
-§10). For consensus, the rules of visual nature, and known stereotypes."""
+"""Shares of units that pass a rule about their labels, and how they vary with items and annotators (PROTOCOL
+§2, §3, §10). For consensus, the rules of visual nature, and known stereotypes."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats import bootstrap, checks, percentiles
 from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.influence import Influences, influences
 
 Rule = Callable[[Ints], tuple[Bools, Bools]]
 """From a table (N, C) of how often each unit was given each label to which units pass and which count, (N, M)
 each."""
+
+
+class Options(TypedDict):
+    """What the resamples and the influences of shares depend on, beside the answers."""
+
+    items: ArrayLike
+    number: int
+    rule: Rule
+    require_all_units: NotRequired[bool]
 
 
 def count_labels(units: ArrayLike, labels: ArrayLike, *, shape: tuple[int, int]) -> Ints:
@@ -96,6 +108,111 @@ def resampled_shares(
             for column, estimate in zip(np.concatenate(pieces).T, estimates.tolist(), strict=True)
         ]
     )
+
+
+def share_influences(
+    units: ArrayLike,
+    labels: ArrayLike,
+    annotators: ArrayLike,
+    *,
+    items: ArrayLike,
+    number: int,
+    rule: Rule,
+    require_all_units: bool = False,
+    alike: ArrayLike | None = None,
+) -> list[Influences]:
+    r"""Influences on the share of counted units that pass: one for each column of `rule`, because each counts
+    other units.
+
+    Of an item, and of an answer l of a unit whose other answers are o:
+
+    .. math:: d_i = \sum_{u \in i} \frac{passed_u - s}{U}, \qquad
+              d_r = \frac{1}{U} \Big(passed(o, l) - \sum_{l'} \pi_{l'} \, passed(o, l')\Big) - \bar d
+
+    with :math:`\pi` the share of each label among all answers. d_r is what the answer adds to what any answer
+    would: its sum over the answers of an annotator estimates the first term of Hoeffding's decomposition of
+    the share (van der Vaart 1998, Asymptotic Statistics, chapter 11, doi:10.1017/CBO9780511802256).
+
+    The arguments are those of `resampled_shares`; `annotators` below 0 are not identified. `alike` (C,): the
+    kind of each label; only labels of the same kind replace each other, by default all do. Those of a share
+    without counted units are undefined.
+
+    Examples
+    --------
+    >>> both = lambda table: (table[:, :1] >= 2, table.sum(axis=1, keepdims=True) > 0)
+    >>> [found] = share_influences([0, 0, 1], [0, 0, 0], [1, 2, 3], items=["a", "b"], number=1, rule=both)
+    >>> found.images.change.round(3).tolist(), found.step.tolist()
+    ([[0.354], [-0.354]], [0.5])
+    """
+    item_of = checks.labels("items", items, length=np.size(items))
+    cells = _cells(units, labels, (len(item_of), number))
+    who = np.asarray(annotators)
+    if who.shape != cells.shape:
+        raise ValueError(f"annotators has shape {who.shape}; one for each of {len(cells)} answers is needed.")
+    kinds = np.zeros(number, dtype=np.int64) if alike is None else np.asarray(alike)
+    table = np.bincount(cells, minlength=len(item_of) * number).reshape(-1, number)
+    passed, counted = rule(table)
+    given, answer_of = np.unique(cells, return_inverse=True)
+    added = passed[given // number] - _expected(table, given, rule, kinds)
+    unit_of = cells // number
+    if require_all_units:
+        failed = counted & ~passed
+        number_failed = np.zeros((int(item_of.max(initial=-1)) + 1, passed.shape[1]), dtype=np.int64)
+        np.add.at(number_failed, item_of, failed)
+        others_fail = (number_failed[item_of] - failed)[given // number] > 0
+        added = np.where(others_fail, 0.0, added)
+        counted = _any_of(counted[None], item_of)[0]
+        passed, unit_of = counted & (number_failed == 0), item_of[unit_of]
+        item_of = np.arange(len(counted))
+    found = influences_of_each(passed, counted, clusters=item_of)
+    for column, of_items in enumerate(found):
+        used = counted[unit_of, column]
+        if used.any():
+            values = added[answer_of.ravel()[used], column] / counted[:, column].sum()
+            of_answers = influences(
+                (values - values.mean())[:, None], images=item_of[unit_of[used]], annotators=who[used]
+            )
+            found[column] = replace(of_answers, images=of_items.images, step=of_items.step)
+    return found
+
+
+def _expected(table: Ints, given: Ints, rule: Rule, kinds: Ints) -> Floats:
+    """For each of the answers `given`, cells of `table`, whether its unit would pass with another answer, in
+    the mean over all answers of the same kind: (D, M)."""
+    number = table.shape[1]
+    of_label = table.sum(axis=0)
+    shares = of_label / np.maximum(np.bincount(kinds, weights=of_label)[kinds], 1)
+    unit, label = given // number, given % number
+    others = table[unit] - np.eye(number, dtype=np.int64)[label]
+    expected: Floats = np.zeros(1)
+    for instead in range(number):
+        with_it = others.copy()
+        with_it[:, instead] += 1
+        same = (kinds[label] == kinds[instead])[:, None]
+        expected = expected + np.where(same, shares[instead] * rule(with_it)[0], 0.0)
+    return np.asarray(expected)
+
+
+def influences_of_each(passed: Bools, counted: Bools, *, clusters: Ints) -> list[Influences]:
+    """Influences on the share of each column of `passed` among the `counted` rows, (N, M) both, without
+    annotators. `clusters` (N,): labels of the items. A share of nothing has undefined ones.
+
+    Examples
+    --------
+    >>> passed = np.array([[True], [False]])
+    >>> [found] = influences_of_each(passed, np.ones_like(passed), clusters=np.array([0, 1]))
+    >>> found.images.change.round(3).tolist()
+    [[0.354], [-0.354]]
+    """
+    nobody = np.full(len(clusters), -1)
+    found = []
+    for fits, rows in zip(passed.T, counted.T, strict=True):
+        if rows.any():
+            values = (fits[rows] - fits[rows].mean()) / rows.sum()
+            found.append(influences(values[:, None], images=clusters[rows], annotators=nobody[rows]))
+        else:
+            found.append(influences([[np.nan]], images=[0], annotators=[-1]))
+    return found
 
 
 def _shares(passed: Bools, counted: Bools, item_of: Ints, weights: Ints, require_all_units: bool) -> Floats:

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metrics.core.stats import bootstrap, means
+from metrics.core.stats import bootstrap, clustered, means, percentiles
 from metrics.core.stats.checks import Bools, Floats, Ints
 from metrics.core.stats.percentiles import Interval
-from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined, intervals_or_none, score_row
+from metrics.core.stats.scales import Scale
+from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined, score_row
 from metrics.votes import stats
 from metrics.votes.data.own_answers import RatingRows, read_rated_offensiveness
 from metrics.votes.data.source import Pair, read_rated_associations
 from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
+_SCALE = Scale(means.LOWEST, means.HIGHEST)
 UNSURE = 0
 """Unsure is the value 0 of the scale: it is part of every mean and also counted."""
 
@@ -98,8 +100,11 @@ def _mean_rows(
     """A row for each of `columns`, (name, part), over the values it chooses; no row without values."""
     found = means.means(values, chosen).tolist()
     numbers = (chosen & ~np.isnan(values)[:, None]).sum(axis=0).tolist()
-    drawn = None
-    if inputs.resamples:
+    intervals: Sequence[Interval | None] = [None] * len(columns)
+    if inputs.clustered:
+        each = means.mean_influences(values, chosen, items, annotators)
+        intervals = clustered.separate_intervals(found, each, _SCALE)
+    elif inputs.resamples:
         drawn = means.resampled_means(
             values,
             chosen,
@@ -108,7 +113,7 @@ def _mean_rows(
             resamples=inputs.resamples,
             rng=bootstrap.generator(inputs.seed, subset.seed_name),
         )
-    intervals = intervals_or_none(drawn, found)
+        intervals = percentiles.percentile_intervals(drawn, found)
     return [
         score_row(name, value, n, interval, group=subset, part=subset.part(part))
         for (name, part), value, n, interval in zip(columns, found, numbers, intervals, strict=True)
@@ -156,22 +161,39 @@ def _rated_detail_rows(inputs: Inputs, ratings: RatingRows) -> list[ScoreRow]:
             of_pair.setdefault(pair, []).append(position)
     rows = []
     for name, found in (("attribute", of_attribute), ("association", of_pair)):
-        for pair, places in sorted(found.items(), key=lambda item: (item[0].group, item[0].attribute)):
-            values = ratings.values[places]
-            value, drawn = float(values.mean()), None
-            if inputs.resamples:
-                drawn = means.resampled_means(
-                    values,
-                    np.ones((len(places), 1), dtype=np.bool_),
-                    np.zeros(len(places)),
-                    ratings.annotators[places],
-                    resamples=inputs.resamples,
-                    rng=bootstrap.generator(inputs.seed, f"{name} {pair.group} {pair.attribute}"),
-                )
-            (interval,) = intervals_or_none(drawn, [value])
+        ordered = sorted(found.items(), key=lambda item: (item[0].group, item[0].attribute))
+        intervals = _intervals_of_one(inputs, name, ordered, ratings)
+        for (pair, places), interval in zip(ordered, intervals, strict=True):
+            value = float(ratings.values[places].mean())
             known = bool(ratings.stereotypical[places[0]]) if pair.group_id else None
             rows.append(_pair_row(name, pair, value, len(places), known, interval))
     return rows
+
+
+def _intervals_of_one(
+    inputs: Inputs, name: str, found: Sequence[tuple[Pair, list[int]]], ratings: RatingRows
+) -> Sequence[Interval | None]:
+    """The interval of the mean of each of `found`, (what was rated, its rows). Of each only its annotators
+    are resampled; clustered intervals share the variance within items."""
+    if inputs.clustered and found:
+        rows = np.concatenate([places for _, places in found])
+        items = np.repeat(np.arange(len(found)), [len(places) for _, places in found])
+        return means.item_intervals(ratings.values[rows], items, ratings.annotators[rows], _SCALE)
+    if not inputs.resamples:
+        return [None] * len(found)
+    intervals = []
+    for pair, places in found:
+        values = ratings.values[places]
+        drawn = means.resampled_means(
+            values,
+            np.ones((len(places), 1), dtype=np.bool_),
+            np.zeros(len(places)),
+            ratings.annotators[places],
+            resamples=inputs.resamples,
+            rng=bootstrap.generator(inputs.seed, f"{name} {pair.group} {pair.attribute}"),
+        )
+        intervals += percentiles.percentile_intervals(drawn, [float(values.mean())])
+    return intervals
 
 
 def _pair_row(

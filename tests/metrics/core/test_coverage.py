@@ -157,6 +157,8 @@ def test_shares_and_means_of_ratings_hold_the_truth_as_often_as_they_say(name):
     source it is less: items alone are drawn (docs/statistics.md)."""
     held = coverage_shares.coverage(coverage_shares.DESIGNS[name], studies=100, resamples=150)
     assert 0.65 < min(held.pop(score) for score in ("2 of 3, source", "mean rating, source")) < 0.9
+    # three people make an interval no wider than their three answers
+    assert 0.45 < held.pop("rating of one item") < 0.85
     assert {score: share for score, share in held.items() if share < 0.88} == {}
 
 

@@ -119,7 +119,7 @@ class TestCaptions:
             groups = coverage_captions.study(design, rng)
             found = coverage_captions.of_captions(groups, design.captions, resamples=100, rng=rng)
             for name in ("found, common", "salience, common"):
-                held += [one.low <= true[name] <= one.high for one in found[name]]
+                held += [one.low <= true[name] <= one.high for _, one in found[name]]
         assert np.mean(held) < 0.4
 
 
