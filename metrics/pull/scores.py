@@ -111,7 +111,9 @@ def _mean_rows(inputs: Inputs, groups: Sequence[Group], part: str) -> list[Score
         of_means = _mean_spread(values, [group.spread for group in groups], rng)
         of_share = mean_influences([_label(group.spread) for group in groups], pulled)
     else:
-        both = _mean_spread(np.hstack([values, pulled]), [_with_pulled(group.spread) for group in groups], rng)
+        both = _mean_spread(
+            np.hstack([values, pulled]), [_with_pulled(group.spread) for group in groups], rng
+        )
         of_means, of_share = (spread.columns(both, which) for which in (range(len(pull.COLUMNS)), [-1]))
     (interval,) = intervals_or_none(of_share, pulled.mean(axis=0), SHARE)
     share = score_row("pull", pulled.mean(), len(groups), interval, k=int(pulled.sum()), part=part)

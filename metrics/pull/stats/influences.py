@@ -9,14 +9,18 @@ from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.scales import COEFFICIENT, Scale
 from metrics.pull.stats.paired import ImageVectors
-from metrics.pull.stats.pull import COLUMNS, VectorSet, check_vectors
+from metrics.pull.stats.pull import COLUMNS, check_vectors
 
 SCALES = tuple(Scale(-2.0, 2.0) if name == "x" else COEFFICIENT for name in COLUMNS)
 """The scales of COLUMNS: x is a difference of two similarities."""
 NAMES = ("default", "stereotypical", "non_stereotypical")
-_S_MEAN, _X, _WITHIN = COLUMNS.index("s_mean"), COLUMNS.index("x"), COLUMNS.index("s_d_d")
-# The place in COLUMNS of the similarity of two different sets.
-_BETWEEN = {(0, 1): 0, (0, 2): 1, (1, 2): 2}
+_WITHIN = COLUMNS.index("s_d_d")
+# The weights of the similarity of two sets in each of COLUMNS.
+_BETWEEN = {
+    (0, 1): np.array([1, 0, 0, 1 / 3, 1, 0, 0, 0]),
+    (0, 2): np.array([0, 1, 0, 1 / 3, -1, 0, 0, 0]),
+    (1, 2): np.array([0, 0, 1, 1 / 3, 0, 0, 0, 0]),
+}
 # Vectors are stored in single precision: similarities that differ by less are equal.
 _RESOLUTION = 1e-6
 
@@ -35,9 +39,10 @@ def pull_influences(name: str, sets: Sequence[ImageVectors]) -> Influences:
     .. math:: d_p = \frac{2 \sum_{q \ne p} A_{pq} + B_p}{n (n - 1)}
 
     because a pair of two prompts depends on both and a pair of one prompt on that one (Hoeffding 1948,
-    doi:10.1214/aoms/1177730196). `name` makes the labels of clusters and strata: equal names and labels are
-    the same prompts or images. Sets of a single image have no influences, nor have scores that need them.
-    Raises ValueError as `pull`, and for an empty set.
+    doi:10.1214/aoms/1177730196). What a pair has beyond the effects of its two prompts is in the changes
+    without each: all changes are made smaller so that it counts once. `name` makes the labels of clusters and
+    strata: equal names and labels are the same prompts or images. A set of one image has no influences, nor
+    have scores that need it. Raises ValueError as `pull`, and for an empty set.
 
     Examples
     --------
@@ -49,27 +54,11 @@ def pull_influences(name: str, sets: Sequence[ImageVectors]) -> Influences:
     for label, each in zip(NAMES, vectors, strict=True):
         if not len(each):
             raise ValueError(f"{label} holds no image.")
-    units = [_units(each) for each in vectors]
-    means = [each.mean(axis=0) for each in units]
-    parts = []
-    for place, (label, each) in enumerate(zip(NAMES, sets, strict=True)):
-        clusters = each.prompts if len(np.unique(each.prompts)) > 1 else each.images
-        labels, cluster_of = np.unique(clusters, return_inverse=True)
-        stratum = f"{name}: {label}"
-        of_images = _derivatives(place, units, means)
-        d = influence.add_up(of_images, cluster_of, len(labels))
-        d[:, _WITHIN + place] = _within(units[place], cluster_of, len(labels))
-        uses = (np.arange(len(COLUMNS)) == _WITHIN + place) | (of_images != 0).any(axis=0)
-        found = influence.influences(
-            d,
-            images=np.array([f"{stratum}: {one}" for one in labels.tolist()]),
-            annotators=np.full(len(labels), -1),
-            mass=np.bincount(cluster_of),
-            step=_step(d, len(cluster_of)),
-            stratum=stratum,
-        )
-        parts.append((uses.astype(np.float64), found))
-    return influence.total(parts)
+    found = [_Set(each.vectors / each.lengths[:, None], own) for each, own in zip(vectors, sets, strict=True)]
+    together = influence.total([_part(place, f"{name}: {label}", found) for place, label in enumerate(NAMES)])
+    variance = (together.images.change**2).sum(axis=0)
+    twice = np.divide(_twice(found), variance, out=np.zeros_like(variance), where=variance > 0)
+    return together.scaled(np.sqrt(1 - np.clip(twice, 0.0, 0.5)))
 
 
 def mean_influences(labels: Sequence[str], values: Floats) -> Influences:
@@ -85,36 +74,90 @@ def mean_influences(labels: Sequence[str], values: Floats) -> Influences:
     )
 
 
-def _units(images: VectorSet) -> Floats:
-    return images.vectors / images.lengths[:, None]
+class _Set:
+    """The unit vectors (n, dim) of a set, their mean, and which of P clusters each is of; `changes` (P, dim)
+    of the mean without each cluster, as in `influence.influences`."""
+
+    def __init__(self, units: Floats, images: ImageVectors) -> None:
+        clusters = images.prompts if len(np.unique(images.prompts)) > 1 else images.images
+        labels, self.cluster_of = np.unique(clusters, return_inverse=True)
+        self.labels = labels.tolist()
+        self.sizes = np.bincount(self.cluster_of)
+        self.units, self.mean = units, units.mean(axis=0)
+        self.sums = influence.add_up(units, self.cluster_of, len(self.labels))
+
+    @property
+    def changes(self) -> Floats:
+        number, left = len(self.labels), len(self.units) - self.sizes
+        if number < 2:
+            return np.zeros_like(self.sums)
+        centred = self.sums - self.sizes[:, None] * self.mean
+        return np.asarray(np.sqrt((number - 1) / number) * centred / left[:, None])
 
 
-def _derivatives(place: int, units: Sequence[Floats], means: Sequence[Floats]) -> Floats:
-    """Of COLUMNS, (n, K), with respect to the weight of each image of a set; without S within the set."""
-    found = np.zeros((len(units[place]), len(COLUMNS)))
-    for pair, column in _BETWEEN.items():
+def _part(place: int, stratum: str, sets: Sequence[_Set]) -> tuple[Floats, Influences]:
+    """The influences of the clusters of one set, and which of COLUMNS use it."""
+    own, n = sets[place], len(sets[place].units)
+    clusters, uses = len(own.labels), np.zeros(len(COLUMNS))
+    d = np.zeros((clusters, len(COLUMNS)))
+    for pair, weights in _BETWEEN.items():
         if place in pair:
-            other = means[pair[0] if pair[1] == place else pair[1]]
-            found[:, column] = (units[place] - means[place]) @ other / len(units[place])
-    found[:, _S_MEAN] = found[:, :3].mean(axis=1)
-    found[:, _X] = found[:, 0] - found[:, 1]
-    return found
+            other = sets[pair[0] if pair[1] == place else pair[1]]
+            d += np.outer((own.sums - own.sizes[:, None] * own.mean) @ other.mean / n, weights)
+            uses[np.flatnonzero(weights)] = 1
+    d[:, _WITHIN + place] = _within(own)
+    uses[_WITHIN + place] = 1
+    found = influence.influences(
+        d,
+        images=np.array([f"{stratum}: {label}" for label in own.labels]),
+        annotators=np.full(clusters, -1),
+        mass=own.sizes,
+        step=_step(d, n),
+        stratum=stratum,
+    )
+    return uses, found
 
 
-def _within(units: Floats, cluster_of: Ints, clusters: int) -> Floats:
-    """The influence of each cluster on S within a set; NaN for a single image."""
-    n, sizes = len(units), np.bincount(cluster_of, minlength=clusters)
-    sums = influence.add_up(units, cluster_of, clusters)
-    own = (sums**2).sum(axis=1)
-    across, pairs_across = sums @ sums.sum(axis=0) - own, sizes * (n - sizes)
-    inside, pairs_inside = own - sizes, sizes * (sizes - 1)
+def _within(own: _Set) -> Floats:
+    """The influence of each cluster on S within a set, (P,); NaN for a single image."""
+    n, sizes = len(own.units), own.sizes
+    inner = (own.sums**2).sum(axis=1)
+    across, pairs_across = own.sums @ own.sums.sum(axis=0) - inner, sizes * (n - sizes)
+    inside, pairs_inside = inner - sizes, sizes * (sizes - 1)
     centred = 2 * (across - pairs_across * _ratio(across, pairs_across))
     centred += inside - pairs_inside * _ratio(inside, pairs_inside)
-    return centred / (n * (n - 1)) if n > 1 else np.full(clusters, np.nan)
+    return np.asarray(centred / (n * (n - 1)) if n > 1 else np.full(len(sizes), np.nan))
 
 
 def _ratio(top: Floats, bottom: Ints) -> float:
     return float(top.sum() / bottom.sum()) if bottom.sum() else 0.0
+
+
+def _twice(sets: Sequence[_Set]) -> Floats:
+    """The variance of COLUMNS, (K,), that the changes without each prompt count twice."""
+    found = np.zeros(len(COLUMNS))
+    changes = [each.changes for each in sets]
+    for (one, other), weights in _BETWEEN.items():
+        found += weights**2 * ((changes[one] @ changes[other].T) ** 2).sum()
+    for place, own in enumerate(sets):
+        found[_WITHIN + place] = _twice_within(own)
+    return found
+
+
+def _twice_within(own: _Set) -> float:
+    """Twice the sum of squares of what pairs of prompts have beyond the effects of both prompts."""
+    n, number = len(own.units), len(own.labels)
+    if number < 4:  # nothing is left
+        return 0.0
+    pairs = own.sums @ own.sums.T
+    shares = np.outer(own.sizes, own.sizes).astype(np.float64)
+    np.fill_diagonal(pairs, 0.0)
+    np.fill_diagonal(shares, 0.0)
+    pairs -= shares * (pairs.sum() / shares.sum())
+    effects = pairs.sum(axis=1) / (number - 2)
+    rest = pairs - effects[:, None] - effects
+    np.fill_diagonal(rest, 0.0)
+    return float(2 * (rest**2).sum() / (n * (n - 1)) ** 2)
 
 
 def _step(d: Floats, number: int) -> Floats:

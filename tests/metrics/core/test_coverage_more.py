@@ -161,19 +161,34 @@ class TestGroups:
 
 class TestPull:
     def test_the_truth_is_what_many_groups_find(self):
-        each = [pull_coverage.drawn(np.random.default_rng([6, i]), 3, 1, 0)[0] for i in range(150)]
+        each = []
+        for number in range(150):
+            rng = np.random.default_rng([6, number])
+            ((values, _),) = pull_coverage.drawn(rng, [pull_coverage.pictures(rng, 3)], 3, "clustered", 0)
+            each.append(values)
         true = pull_coverage.truth(3)
         for name, value in zip(pull.COLUMNS, np.mean(each, axis=0), strict=True):
             assert value == pytest.approx(true[name], abs=0.02)
 
-    def test_intervals_within_a_set_hold_the_truth_as_often_as_they_say(self):
-        found = pull_coverage.coverage(60, 150, sizes=(10,))["10 attributes"]
+    @pytest.mark.parametrize("intervals", ["clustered", "bootstrap"])
+    def test_intervals_within_a_set_hold_the_truth_as_often_as_they_say(self, intervals):
+        found = pull_coverage.coverage(60, intervals, 150, sizes=(10,))["10 attributes"]["held"]
         assert {name: share for name, share in found.items() if share < LEAST} == {}
 
-    def test_intervals_of_two_models_hold_their_difference(self):
-        found = pull_coverage.coverage_of_differences(60, 120, sizes=(10,))["10 attributes"]
+    @pytest.mark.parametrize("intervals", ["clustered", "bootstrap"])
+    def test_intervals_of_two_models_hold_their_difference(self, intervals):
+        found = pull_coverage.coverage_of_differences(60, intervals, 120, sizes=(10,))["10 attributes"][
+            "held"
+        ]
+        assert {name: share for name, share in found.items() if share < LEAST} == {}
+
+    @pytest.mark.parametrize("compared", [False, True])
+    def test_clustered_intervals_of_few_groups_hold_the_truth(self, compared):
+        simulate = pull_coverage.coverage_of_contrasts if compared else pull_coverage.coverage_of_means
+        found = simulate(80, "clustered", sizes=(5,))["5 groups"]["held"]
         assert {name: share for name, share in found.items() if share < LEAST} == {}
 
     def test_similarities_that_count_a_prompt_with_itself_are_found_out(self, monkeypatch):
         monkeypatch.setattr(pull, "_recentre_within", lambda drawn, _: drawn)
-        assert pull_coverage.coverage(40, 150, sizes=(10,))["10 attributes"]["s_s_s"] < 0.85
+        found = pull_coverage.coverage(40, "bootstrap", 150, sizes=(10,))["10 attributes"]["held"]
+        assert found["s_s_s"] < 0.85
