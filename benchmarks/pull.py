@@ -12,8 +12,8 @@ A group has 1 default prompt, 30 stereotypical and 29 other described ones. Thre
 
 *stored* writes the embeddings into a new SQLite database and computes the metric from there, as a worker
 does, in a process of its own whose peak memory is told. *coverage* plants groups whose S are known and counts
-how often the intervals hold them, by the method of `--intervals` and with the number of `--studies`. Times are
-processor time of one thread, because other work on the machine disturbs it least. Written to
+how often the intervals hold them, by the method of `--intervals` and with the number of `--studies`. Times
+are processor time of one thread, because other work on the machine disturbs it least. Written to
 benchmarks/results/pull.json, where the parts that were not asked for stay.
 """
 

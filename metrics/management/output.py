@@ -4,13 +4,13 @@ import csv
 import io
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 from rich.console import Console
 
@@ -21,6 +21,7 @@ from metrics.core.named_runs import find_run
 from metrics.core.suggestions import did_you_mean
 
 FORMATS = ("table", "csv", "json")
+INTERVALS = (CLUSTERED, BOOTSTRAP) = ("clustered", "bootstrap")
 SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."
 
 Cell = str | int | float | bool | None
@@ -35,6 +36,47 @@ def add_resampling(parser: ArgumentParser) -> None:
         help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+
+
+def add_intervals(parser: _ActionsContainer, *, with_seed: bool = True) -> None:
+    """The options --intervals and --resamples, and --seed unless it is the command's own."""
+    parser.add_argument(
+        "--intervals",
+        choices=INTERVALS,
+        help=f"how intervals are computed (default: {CLUSTERED}, or {BOOTSTRAP} with --resamples)",
+    )
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        help=f"of the bootstrap, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
+    )
+    if with_seed:
+        parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+
+
+def resamples_of(options: Mapping[str, Any]) -> int | None:
+    """The resamples that `add_intervals` asked for; None for clustered intervals. Raises ValueError for
+    resamples of clustered intervals."""
+    method, resamples = options["intervals"], options["resamples"]
+    if method == CLUSTERED and resamples is not None:
+        raise ValueError(f"--resamples is an option of --intervals {BOOTSTRAP}; nothing else is resampled.")
+    if method == BOOTSTRAP and resamples is None:
+        return int(settings.BOOTSTRAP_RESAMPLES)
+    return None if resamples is None else int(resamples)
+
+
+def describe_intervals(resamples: int | None) -> str:
+    """The method of the intervals, as JSON has it; "" without intervals."""
+    return CLUSTERED if resamples is None else BOOTSTRAP if resamples else ""
+
+
+def write_method(command: BaseCommand, resamples: int | None, *, over: str, format: str) -> None:
+    """Say below a table how its intervals were computed, beside CSV on standard error: `over` images, say."""
+    if not (method := describe_intervals(resamples)):
+        return
+    number = f", {resamples} resamples" if resamples else ""
+    beside = command.stderr if format == "csv" else command.stdout
+    beside.write(f"95 % intervals: {method} over {over}{number}.")
 
 
 def get_study(name: str) -> Study:

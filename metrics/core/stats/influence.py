@@ -54,7 +54,7 @@ class Clusters:
             own = replace(self, mass=self.mass[inside])
             variance = (self.change[inside] ** 2).sum(axis=0)
             spread += variance**2 / max(own.effective - 1, 1e-9)
-        return np.divide(whole**2, spread, out=np.ones_like(whole), where=spread > 0)
+        return np.asarray(np.divide(whole**2, spread, out=np.ones_like(whole), where=spread > 0))
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,8 @@ def ratio_influences(top: ArrayLike, bottom: ArrayLike, *, step: float | None = 
     over = np.asarray(top, dtype=np.float64)
     under = np.asarray(bottom, dtype=np.float64)
     if over.ndim != 2 or under.shape != over.shape[:1]:
-        raise ValueError(
-            f"top has shape {over.shape} and bottom {under.shape}; (I, C) and (I,) are needed."
-        )
-    used = under > 0
+        raise ValueError(f"top has shape {over.shape} and bottom {under.shape}; (I, C) and (I,) are needed.")
+    used = (under > 0) | (over != 0).any(axis=1)
     over, under = over[used], under[used]
     ratios = over.sum(axis=0) / under.sum()
     d = (over - under[:, None] * ratios) / under.sum()
