@@ -4,7 +4,14 @@
 import numpy as np
 import pytest
 
-from benchmarks import coverage_agreement, coverage_captions, coverage_groups, coverage_shares, pull_coverage
+from benchmarks import (
+    coverage_agreement,
+    coverage_captions,
+    coverage_groups,
+    coverage_images,
+    coverage_shares,
+    pull_coverage,
+)
 from benchmarks.coverage import STEREO, Design
 from benchmarks.coverage_agreement import EACH, READINGS
 from benchmarks.coverage_captions import ATTRIBUTES, KINDS
@@ -192,3 +199,24 @@ class TestPull:
         monkeypatch.setattr(pull, "_recentre_within", lambda drawn, _: drawn)
         found = pull_coverage.coverage(40, "bootstrap", 150, sizes=(10,))["10 attributes"]["held"]
         assert found["s_s_s"] < 0.85
+
+
+class TestImages:
+    @pytest.mark.parametrize(
+        ("study", "truth"),
+        [
+            (coverage_images.share(12, 5, 0.1, 0.5), 0.1),
+            (coverage_images.share(12, 1, 0.02, 0.1), 0.02),
+            (coverage_images.mean_entailment(12, 40), 0.2),
+            (coverage_images.brightness(12, 3, of_change=True), 10.0),
+            (coverage_images.effect_size((8, 8), 0.8, "normal"), 0.8),
+        ],
+    )
+    def test_clustered_intervals_hold_the_truth(self, study, truth):
+        found = coverage_images.coverage(study, truth, method="clustered", studies=80)
+        assert found["held"] >= LEAST
+
+    def test_intervals_without_width_are_found_out(self):
+        """No resample of images without a text of a kind has one."""
+        rare = coverage_images.share(12, 1, 0.02, 0.1)
+        assert coverage_images.coverage(rare, 0.02, method="bootstrap", studies=80)["held"] < 0.5
