@@ -64,8 +64,8 @@ METRICS: tuple[Metric, ...] = (
             "interval is too narrow. The default set has one prompt: its interval covers images and says "
             "nothing about other wordings. pull of a single group has no interval: whether that of x "
             "contains 0 says how sure it is. Similarity is what the encoder finds similar, with the "
-            "encoder's own biases, and it is high between any two pictures of people: compare with S within the sets. "
-            "Numbers of different encoders cannot be compared."
+            "encoder's own biases, and it is high between any two pictures of people: compare with S within "
+            "the sets. Numbers of different encoders cannot be compared."
         ),
         resampling=(
             "two-stage bootstrap over prompts and their images, for several groups over groups first; "

@@ -57,8 +57,8 @@ def files(name: str, *colours: tuple[int, int, int]) -> None:
 @pytest.fixture
 def pairs(monkeypatch):
     """An initial set, and one that was made of it."""
-    initial, before = measured.a_run("before", {"White": [100, 120]}, image_set="initial")
-    changed, after = measured.a_run("after", {"White": [130, 150]}, image_set="made")
+    initial, before = measured.a_run("before", {"White": [100, 120, 100, 120]}, image_set="initial")
+    changed, after = measured.a_run("after", {"White": [130, 150, 130, 150]}, image_set="made")
     of = {made.pk: (one.pk, 0.5, 1) for made, one in zip(after["White"], before["White"], strict=True)}
     monkeypatch.setattr(data, "initial_images", lambda image_set: of if image_set.name == "made" else {})
     return initial, changed
