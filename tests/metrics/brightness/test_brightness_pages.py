@@ -277,11 +277,11 @@ def test_the_api_reads_what_the_pages_show(pairs):
     initial, changed = pairs
     program = Program(factories.user(lead=True))
     listed = program.get("brightness-runs").json()["results"]
-    assert [(one["name"], one["jobs"]["done"]) for one in listed] == [("after", 2), ("before", 2)]
+    assert [(one["name"], one["jobs"]["done"]) for one in listed] == [("after", 4), ("before", 4)]
     found = program.get(f"brightness-runs/{changed.pk}").json()
     [row] = found["results"]
-    assert (found["crop"], found["made"], found["missing"], found["drawn"]) == ("published", 2, [], False)
-    assert (row["group"], row["strength"], row["rgb"], row["compared"]) == ("White", 0.5, 140, 2)
+    assert (found["crop"], found["made"], found["missing"], found["drawn"]) == ("published", 4, [], False)
+    assert (row["group"], row["strength"], row["rgb"], row["compared"]) == ("White", 0.5, 140, 4)
     assert row["change"] == pytest.approx(100 * 30 / 110)
     assert row["change_low"] <= row["change"] <= row["change_high"]
     [row] = program.get(f"brightness-runs/{initial.pk}").json()["results"]
