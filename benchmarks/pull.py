@@ -1,6 +1,7 @@
 """Stereotypical pull of 135 groups x 60 prompts x 15 images x 768 dimensions against the pairwise way.
 
     python -m benchmarks.pull [--groups 135] [--only memory stored coverage]
+        [--studies 1000] [--intervals clustered|bootstrap|both]
 
 A group has 1 default prompt, 30 stereotypical and 29 other described ones. Three ways to its three numbers:
 
@@ -11,8 +12,9 @@ A group has 1 default prompt, 30 stereotypical and 29 other described ones. Thre
 
 *stored* writes the embeddings into a new SQLite database and computes the metric from there, as a worker
 does, in a process of its own whose peak memory is told. *coverage* plants groups whose S are known and counts
-how often the intervals hold them. Times are processor time of one thread, because other work on the machine
-disturbs it least. Written to benchmarks/results/pull.json, where the parts that were not asked for stay.
+how often the intervals hold them, by the method of `--intervals` and with the number of `--studies`. Times
+are processor time of one thread, because other work on the machine disturbs it least. Written to
+benchmarks/results/pull.json, where the parts that were not asked for stay.
 """
 
 from __future__ import annotations
@@ -252,12 +254,15 @@ def rounded(figures: dict[str, object]) -> dict[str, object]:
 
 
 PARTS = ("memory", "stored", "coverage")
+METHODS = ("clustered", "bootstrap")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--groups", type=int, default=135)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--studies", type=int, default=200, help="simulated studies for coverage")
+    parser.add_argument("--intervals", choices=(*METHODS, "both"), default="both")
     parser.add_argument("--part", choices=("fill", "score"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.part:
@@ -271,10 +276,14 @@ def main() -> None:
     if "stored" in options.only:
         figures["from SQLite, one group at a time"] = stored(options.groups)
     if "coverage" in options.only:
-        figures["coverage of 95 % intervals"] = coverage(400)
-        figures["coverage of 95 % intervals, means over groups"] = coverage_of_means(200)
-        figures["coverage of 95 % intervals, a region against the others"] = coverage_of_contrasts(200)
-        figures["coverage of 95 % intervals, differences of two models"] = coverage_of_differences(200)
+        for intervals in METHODS if options.intervals == "both" else [options.intervals]:
+            figures[f"95 % intervals, {intervals}"] = {
+                "studies": options.studies,
+                "groups": coverage(options.studies, intervals),
+                "means over groups": coverage_of_means(options.studies, intervals),
+                "a region against the others": coverage_of_contrasts(options.studies, intervals),
+                "differences of two models": coverage_of_differences(options.studies, intervals),
+            }
     told = json.dumps(rounded(figures), indent=2)
     print(told)
     results.write_text(told + "\n")

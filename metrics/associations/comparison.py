@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from metrics.associations.askings import Modality, Setting
-from metrics.associations.comparison_stats import RESAMPLES, Estimate, jaccard, split
+from metrics.associations.comparison_stats import Estimate, jaccard, split
 from metrics.core.stats import bootstrap
 from metrics.models import AssociationList, ModelAssociation, Variant
 
@@ -51,10 +51,11 @@ class Comparison:
 
 
 def compare(
-    here: Side, there: Side, *, variant: str, resamples: int = RESAMPLES, seed: int = 0
+    here: Side, there: Side, *, variant: str, resamples: int | None = None, seed: int = 0
 ) -> Comparison:
     """Which significant pairs the two sides share. A name that is in several dimensions is one descriptor,
-    whatever its capitals; a pair of several settings of a side counts once."""
+    whatever its capitals; a pair of several settings of a side counts once. The interval is over
+    descriptors, clustered or from `resamples`."""
     names: dict[str, str] = {}
     one, other = (_pairs(side, variant, names) for side in (here, there))
     return Comparison(

@@ -1,6 +1,6 @@
-"""Shares, means and Jaccard's index with intervals that resample descriptors (PROTOCOL §11). Pure: no Django.
+"""Shares, means and Jaccard's index with intervals over descriptors (PROTOCOL §11). Pure: no Django.
 
-A descriptor is drawn with all its pairs, which are alike since they are about the same people.
+A descriptor is a cluster of all its pairs, which are alike since they are about the same people.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from metrics.core.stats import bootstrap
 from metrics.core.stats.percentiles import percentile_intervals
-
-RESAMPLES = 1000
+from metrics.core.stats.ratios import ratio_intervals
+from metrics.core.stats.scales import SHARE, Scale
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,23 @@ class Estimate:
 
 
 def ratio(
-    sums: ArrayLike, numbers: ArrayLike, *, rng: np.random.Generator, resamples: int = RESAMPLES
+    sums: ArrayLike,
+    numbers: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    resamples: int | None = None,
+    scale: Scale = SHARE,
 ) -> Estimate:
-    r"""The sum of `sums` over that of `numbers`, each (D,), a row for each descriptor, with a percentile
-    interval from resamples of descriptors.
+    r"""The sum of `sums` over that of `numbers`, each (D,), a row for each descriptor, with its interval.
 
     .. math:: \frac{\sum_d w_d k_d}{\sum_d w_d n_d}
 
+    `resamples`: of the bootstrap, which draws descriptors w times; None for clustered intervals on `scale`, 0
+    for none.
+
     Examples
     --------
-    >>> found = ratio([1, 3], [2, 4], rng=np.random.default_rng(0))
+    >>> found = ratio([1, 3], [2, 4], rng=np.random.default_rng(0), resamples=1000)
     >>> round(found.value, 3), found.low, found.high, found.n
     (0.667, 0.5, 0.75, 6)
     """
@@ -47,6 +54,9 @@ def ratio(
     if not len(both):
         return Estimate(None, None, None, k, 0)
     value = k / n
+    if resamples is None and len(both) > 1:
+        [bounds] = ratio_intervals(both[:, :1], both[:, 1], scale, step=1 / n)
+        return Estimate(value, bounds.low, bounds.high, k, round(n))
     if len(both) < 2 or not resamples:
         return Estimate(value, None, None, k, round(n))
     drawn = np.empty(resamples)
@@ -59,7 +69,11 @@ def ratio(
 
 
 def ratio_by(
-    rows: Iterable[tuple[Hashable, float]], *, rng: np.random.Generator, resamples: int = RESAMPLES
+    rows: Iterable[tuple[Hashable, float]],
+    *,
+    rng: np.random.Generator,
+    resamples: int | None = None,
+    scale: Scale = SHARE,
 ) -> Estimate:
     """The mean of values with their descriptors, (descriptor, value), as `ratio`. Descriptors are drawn in
     the order of their names.
@@ -75,7 +89,8 @@ def ratio_by(
         both[0] += value
         both[1] += 1
     ordered = [counted[each] for each in sorted(counted, key=str)]
-    return ratio([k for k, _ in ordered], [n for _, n in ordered], rng=rng, resamples=resamples)
+    sums, numbers = [k for k, _ in ordered], [n for _, n in ordered]
+    return ratio(sums, numbers, rng=rng, resamples=resamples, scale=scale)
 
 
 def jaccard(
@@ -83,7 +98,7 @@ def jaccard(
     there: Set[tuple[str, str]],
     *,
     rng: np.random.Generator,
-    resamples: int = RESAMPLES,
+    resamples: int | None = None,
 ) -> Estimate:
     """Jaccard's index of two sets of pairs (descriptor, word): shared pairs over all pairs.
 

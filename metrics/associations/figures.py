@@ -16,7 +16,7 @@ from metrics.votes.charts import Dot, Plot, dot_chart
 
 ALL_DIMENSIONS = "all dimensions"
 _SIMULATED = " – simulated answers"
-_INTERVALS = "95 % intervals from resamples of descriptors."
+_INTERVALS = "95 % intervals, clustered by descriptor."
 _CELL = 46
 
 

@@ -40,7 +40,7 @@ class AssociationEstimateSerializer(serializers.Serializer[Any]):
     """Null: undefined, or no interval, for example of a single descriptor."""
 
     value = serializers.FloatField(allow_null=True)
-    low = serializers.FloatField(allow_null=True, help_text="95 %, from resamples of descriptors.")
+    low = serializers.FloatField(allow_null=True, help_text="95 %, clustered by descriptor.")
     high = serializers.FloatField(allow_null=True)
     k = serializers.FloatField(help_text="The sum of what is counted.")
     n = serializers.IntegerField(help_text="The number of pairs.")

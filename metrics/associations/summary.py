@@ -14,10 +14,11 @@ from django.db.models.functions import Cast
 from annotation.models import Axis, TaskKind
 from metrics.associations.askings import Setting
 from metrics.associations.comparison import significant_rows
-from metrics.associations.comparison_stats import RESAMPLES, Estimate, ratio_by
+from metrics.associations.comparison_stats import Estimate, ratio_by
 from metrics.associations.judgements import judgements_digest
 from metrics.core.answers import counted_judgements
 from metrics.core.stats import bootstrap
+from metrics.core.stats.scales import SHARE, Scale
 from metrics.models import AssociationList
 
 ALL = ""
@@ -82,11 +83,12 @@ class Summary:
         return [row for row in self.levels if row.by == by]
 
 
-def summary(found: AssociationList, *, variant: str, resamples: int = RESAMPLES, seed: int = 0) -> Summary:
-    """Shares and levels of the pairs that are significant in a variant. The same list and seed give the same
-    intervals. Cached as long as nothing that it is computed from changes."""
+def summary(found: AssociationList, *, variant: str, resamples: int | None = None, seed: int = 0) -> Summary:
+    """Shares and levels of the pairs that are significant in a variant, with intervals over descriptors,
+    clustered or from `resamples`. The same list and seed give the same intervals. Cached as
+    long as nothing that it is computed from changes."""
     people = people_levels(found)
-    key = f"associations-summary-1:{_fingerprint(found, people, variant, resamples, seed)}"
+    key = f"associations-summary-2:{_fingerprint(found, people, variant, resamples, seed)}"
     known: Summary | None = cache.get(key)
     if known is None:
         known = _computed(found, people, variant, resamples, seed)
@@ -95,7 +97,11 @@ def summary(found: AssociationList, *, variant: str, resamples: int = RESAMPLES,
 
 
 def _computed(
-    found: AssociationList, people: Mapping[Key, tuple[int, int]], variant: str, resamples: int, seed: int
+    found: AssociationList,
+    people: Mapping[Key, tuple[int, int]],
+    variant: str,
+    resamples: int | None,
+    seed: int,
 ) -> Summary:
     shares: list[ShareRow] = []
     levels: list[LevelRow] = []
@@ -112,7 +118,8 @@ def _computed(
         }
         for by, given in levels_given.items():
             keyed = [(pair.key, value) for pair, value in zip(pairs, given, strict=True)]
-            level = _estimate(keyed, f"level {by} {variant} {dimension} {setting}", resamples, seed)
+            name = f"level {by} {variant} {dimension} {setting}"
+            level = _estimate(keyed, name, resamples, seed, Scale(LEAST, MOST))
             answers = sum(one[1] for one in of_people if one) if by == BY_PEOPLE else None
             if level.n:
                 levels.append(LevelRow(by, dimension, setting, len(pairs), level, answers))
@@ -133,7 +140,11 @@ def people_levels(found: AssociationList) -> dict[Key, tuple[int, int]]:
 
 
 def _fingerprint(
-    found: AssociationList, people: Mapping[Key, tuple[int, int]], variant: str, resamples: int, seed: int
+    found: AssociationList,
+    people: Mapping[Key, tuple[int, int]],
+    variant: str,
+    resamples: int | None,
+    seed: int,
 ) -> str:
     """Of the list, of what was said of its pairs, and of what is asked for."""
     said = significant_rows(found, variant).aggregate(
@@ -182,6 +193,12 @@ def _places(names: Sequence[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _estimate(values: Iterable[tuple[Key, float | None]], name: str, resamples: int, seed: int) -> Estimate:
+def _estimate(
+    values: Iterable[tuple[Key, float | None]],
+    name: str,
+    resamples: int | None,
+    seed: int,
+    scale: Scale = SHARE,
+) -> Estimate:
     judged = [(descriptor, value) for (descriptor, _), value in values if value is not None]
-    return ratio_by(judged, rng=bootstrap.generator(seed, name), resamples=resamples)
+    return ratio_by(judged, rng=bootstrap.generator(seed, name), resamples=resamples, scale=scale)

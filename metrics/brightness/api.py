@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from django.conf import settings
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -78,7 +77,7 @@ class BrightnessRuns(Resource):
 
 class BrightnessResults(Resource):
     """Brightness, L* and ITA by group, and the change of brightness against the images that the set's images
-    were made from, with 95 % intervals from resamples of images."""
+    were made from, with 95 % intervals, clustered by image."""
 
     @operation(
         operation_id="brightness_runs_read", responses={200: BrightnessResultsSerializer, **_NO_MEASUREMENT}
@@ -120,6 +119,6 @@ def _run(request: Request, number: int) -> Run:
 
 def _results(run: Run) -> queries.Results:
     try:
-        return queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        return queries.results(run)
     except MeasurementsRefused as refused:
         raise Conflict(str(refused)) from refused

@@ -12,8 +12,8 @@ from metrics.core.charts.figure import Figure
 from metrics.core.numbers import finite
 
 _LIMIT = "RGB brightness is no measure of skin tone: light, background and make-up count too."
-_OF_IMAGES = "95 % intervals from resamples of images."
-_OF_INITIAL = "95 % intervals from resamples of the initial images."
+_OF_IMAGES = "95 % intervals, clustered by image."
+_OF_INITIAL = "95 % intervals, clustered by initial image."
 
 
 def brightness_figure(run: Run, found: Results) -> Figure | None:

@@ -96,8 +96,9 @@ class Results:
         return any(row.is_compared for row in self.rows)
 
 
-def results(run: Run, *, resamples: int, seed: int = 0) -> Results:
-    """The numbers of what is measured so far. Raises MeasurementsRefused."""
+def results(run: Run, *, resamples: int | None = None, seed: int = 0) -> Results:
+    """The numbers of what is measured so far, with intervals over images, clustered or from `resamples`.
+    Raises MeasurementsRefused."""
     measured = read_measurements(run)
     made_from = origins(image_set_of(run)) if measured else {}
     of = {one.image: made_from[one.image] for one in measured if one.image in made_from}
@@ -150,7 +151,7 @@ def _row(
     of: Mapping[int, Origin],
     brightness: Mapping[int, float],
     *,
-    resamples: int,
+    resamples: int | None,
     seed: int,
 ) -> Row:
     first = of.get(cell[0].image)

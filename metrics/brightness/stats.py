@@ -8,7 +8,10 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.percentiles import percentile_intervals
+from metrics.core.stats.ratios import ratio_intervals
+from metrics.core.stats.scales import Scale
 
+BRIGHTEST = 255.0
 _NAN = float("nan")
 
 
@@ -28,11 +31,14 @@ class Estimate:
 UNDEFINED = Estimate(_NAN)
 
 
-def mean(values: ArrayLike, clusters: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Estimate:
-    """The mean of `values` (n,), with a percentile interval from resamples of `clusters` (n,), any labels.
+def mean(
+    values: ArrayLike, clusters: ArrayLike, *, resamples: int | None, rng: np.random.Generator
+) -> Estimate:
+    """The mean of `values` (n,), 0 to 255, with an interval over `clusters` (n,), any labels.
 
-    A cluster is drawn with all its values: what a model makes of one image several times is alike. One
-    cluster says nothing about others, so that its mean has no interval; nor is there one with 0 `resamples`.
+    What a model makes of one image several times is alike. One cluster says nothing about others, so that its
+    mean has no interval. `resamples`: of the bootstrap over clusters; None for clustered intervals, 0 for
+    none.
 
     Examples
     --------
@@ -40,11 +46,16 @@ def mean(values: ArrayLike, clusters: ArrayLike, *, resamples: int, rng: np.rand
     105.0
     """
     found = np.asarray(values, dtype=np.float64)
-    return _ratio(found, np.ones_like(found), clusters, resamples, rng)
+    return _ratio(found, np.ones_like(found), clusters, resamples, rng, Scale(0.0, BRIGHTEST))
 
 
 def change(
-    made: ArrayLike, initial: ArrayLike, clusters: ArrayLike, *, resamples: int, rng: np.random.Generator
+    made: ArrayLike,
+    initial: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    resamples: int | None,
+    rng: np.random.Generator,
 ) -> Estimate:
     r"""How much brighter images are than those that they were made from, in per cent.
 
@@ -63,19 +74,27 @@ def change(
     if top.shape != bottom.shape:
         raise ValueError(f"made has the shape {top.shape}, initial {bottom.shape}; each image needs both.")
     # of the difference, so that no change is exactly 0
-    found = _ratio(top - bottom, bottom, clusters, resamples, rng)
+    found = _ratio(top - bottom, bottom, clusters, resamples, rng, Scale(-1.0))
     return Estimate(100 * found.value, 100 * found.low, 100 * found.high)
 
 
 def _ratio(
-    top: Floats, bottom: Floats, clusters: ArrayLike, resamples: int, rng: np.random.Generator
+    top: Floats,
+    bottom: Floats,
+    clusters: ArrayLike,
+    resamples: int | None,
+    rng: np.random.Generator,
+    scale: Scale,
 ) -> Estimate:
-    """sum(top) / sum(bottom), with its interval."""
+    """sum(top) / sum(bottom), with its interval; `scale`: that of a clustered one."""
     of = checks.labels("clusters", clusters, length=len(top))
     if not len(top):
         return UNDEFINED
     sums = np.stack([np.bincount(of, weights=each) for each in (top, bottom)], axis=1)
     value = _divided(sums.sum(axis=0, keepdims=True))[0]
+    if resamples is None and value == value:
+        [bounds] = ratio_intervals(sums[:, :1], sums[:, 1], scale)
+        return Estimate(float(value), bounds.low, bounds.high)
     if len(sums) < 2 or not resamples or value != value:
         return Estimate(float(value))
     drawn = np.empty(resamples)

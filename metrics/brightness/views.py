@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -64,7 +63,7 @@ def brightness(request: LoggedIn, pk: int) -> HttpResponse:
         "may_measure": policies.may_make_images(request.user),
     }
     try:
-        found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        found = queries.results(run)
     except MeasurementsRefused as refused:
         return render(request, "metrics/brightness/brightness.html", {**context, "problem": str(refused)})
     found = queries.of_sets(found, visible_image_sets(request))
@@ -81,7 +80,7 @@ def brightness_figure_file(request: LoggedIn, pk: int, fmt: str) -> HttpResponse
     """The file of a run's figure; with `?download` the browser saves it."""
     run = _run(request, pk)
     try:
-        figure = brightness_figure(run, queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES))
+        figure = brightness_figure(run, queries.results(run))
     except MeasurementsRefused as refused:
         raise Http404(str(refused)) from refused
     if figure is None:

@@ -47,7 +47,7 @@ def effects_figure(tested: Tested, results: Sequence[TestResult], *, variant: st
             title=f"Effect sizes of {tested.stored.name}",
             subtitle=(f"{name}; images: {tested.stored.image_set.title}", f"variant {variant}"),
             columns=_COLUMNS,
-            notes=("95 % bootstrap intervals over images.", _MEANING),
+            notes=("95 % intervals over images, clustered.", _MEANING),
         ),
     )
 
@@ -65,7 +65,7 @@ def encoders_figure(name: str, found: Sequence[EncoderResults], *, variant: str)
             title=f"Effect sizes of {name}, by encoder",
             subtitle=(f"variant {variant}",),
             columns=_COLUMNS,
-            notes=("95 % bootstrap intervals over images.", _MEANING),
+            notes=("95 % intervals over images, clustered.", _MEANING),
         ),
     )
 

@@ -132,11 +132,12 @@ def results(
     run: Run,
     *,
     variant: str,
-    resamples: int,
+    resamples: int | None = None,
     seed: int = 0,
     permutations: int = PERMUTATIONS,
 ) -> list[TestResult]:
-    """One for each test, in the order of the file. Cached by what it depends on. Raises TestsRefused."""
+    """One for each test, in the order of the file, with intervals over images, clustered or from
+    `resamples`. Cached by what it depends on. Raises TestsRefused."""
     if not file.tests:
         return []
     groups = SetGroups(_image_set(run))

@@ -110,7 +110,7 @@ class EmbeddingTestSerializer(serializers.Serializer[Any]):
     n_x = serializers.IntegerField(allow_null=True)
     n_y = serializers.IntegerField(allow_null=True)
     effect_size = serializers.FloatField(allow_null=True, help_text="Cohen's d.")
-    effect_low = serializers.FloatField(allow_null=True, help_text="95 % bootstrap interval over images.")
+    effect_low = serializers.FloatField(allow_null=True, help_text="95 % interval over images, clustered.")
     effect_high = serializers.FloatField(allow_null=True)
     t = serializers.FloatField(allow_null=True, help_text="Welch's t.")
     df = serializers.FloatField(allow_null=True)

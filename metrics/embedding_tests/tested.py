@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from django.conf import settings
-
 from generation.embeddings.queries import encoder_id
 from generation.models import Run
 from metrics.embedding_tests import queries
@@ -46,7 +44,7 @@ class Tested:
 
     def results(self, variant: str) -> list[TestResult]:
         """Raises TestsRefused."""
-        return queries.results(self.file, self.run, variant=variant, resamples=settings.BOOTSTRAP_RESAMPLES)
+        return queries.results(self.file, self.run, variant=variant)
 
     def ranking(self) -> RankingResult:
         """Of a file with a ranking. Raises TestsRefused."""

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from django.conf import settings
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -82,7 +81,7 @@ class InferenceRuns(Resource):
 
 
 class InferenceResults(Resource):
-    """%E and M(E) of a run by source and region, with 95 % intervals from resamples of groups."""
+    """%E and M(E) of a run by source and region, with 95 % intervals, clustered by group."""
 
     @operation(
         operation_id="inference_runs_read", responses={200: InferenceResultsSerializer, **_NO_ENTAILMENT}
@@ -148,6 +147,6 @@ def _run(request: Request, number: int) -> Run:
 
 def _results(run: Run) -> queries.Results:
     try:
-        return queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        return queries.results(run)
     except LabelsRefused as refused:
         raise Conflict(str(refused)) from refused

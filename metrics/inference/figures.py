@@ -56,6 +56,6 @@ def inference_figure(run: Run, found: Results, *, shown: str, simulated: bool) -
         row_title="Region",
         n_title="Pairs",
         unit="share",
-        notes=("95 % intervals from resamples of identity groups.",),
+        notes=("95 % intervals, clustered by identity group.",),
     )
     return dot_chart(dots, plot)

@@ -79,8 +79,9 @@ class Results:
         return sorted({row.region for row in self.rows} - {ALL})
 
 
-def results(run: Run, *, resamples: int, seed: int = 0) -> Results:
-    """The numbers of what is answered so far. Raises LabelsRefused if no label of the model is entailment."""
+def results(run: Run, *, resamples: int | None = None, seed: int = 0) -> Results:
+    """The numbers of what is answered so far, with intervals that are clustered by group, or from
+    `resamples`. Raises LabelsRefused if no label of the model is entailment."""
     labels = label_names(run)
     counted = read_groups(run, labels) if labels else []
     sources: list[str] = design_of(run)["sources"]

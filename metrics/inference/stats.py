@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.percentiles import Interval, percentile_intervals
+from metrics.core.stats.ratios import ratio_intervals
+from metrics.core.stats.scales import SHARE
 
 _NONE = Interval(float("nan"), float("nan"), 0, 0)
 
@@ -42,12 +44,13 @@ class Tally:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 95 % interval, all NaN if undefined. `undefined`: resamples without a value."""
+    """A value with its 95 % interval, all NaN if undefined. `undefined`: resamples without a value, None
+    without resamples."""
 
     value: float
     low: float
     high: float
-    undefined: int
+    undefined: int | None
 
 
 @dataclass(frozen=True)
@@ -84,15 +87,16 @@ def tally(groups: ArrayLike, probabilities: ArrayLike, entailed: ArrayLike) -> T
     )
 
 
-def entailment(counted: Tally, *, resamples: int, rng: np.random.Generator) -> Entailment:
-    r"""%E and M(E) in both readings, with percentile intervals from resamples of groups.
+def entailment(counted: Tally, *, resamples: int | None, rng: np.random.Generator) -> Entailment:
+    r"""%E and M(E) in both readings, with intervals over groups.
 
     .. math:: \%E = \frac{\sum_g e_g}{\sum_g n_g}, \qquad
               M(E) = \frac{\sum_g \sum_{p \in E_g} P(p)}{\sum_g e_g}
               \quad\text{or}\quad \frac{\sum_g \sum_p P(p)}{\sum_g n_g}
 
-    A group is drawn with all its pairs, which share an attribute and are therefore alike. One group says
-    nothing about others, so that a value of one group has no interval; nor has any with 0 `resamples`.
+    A group is a cluster of all its pairs, which share an attribute and are therefore alike. One group says
+    nothing about others, so that a value of one group has no interval. `resamples`: of the bootstrap over
+    groups; None for clustered intervals, 0 for none.
 
     Examples
     --------
@@ -104,7 +108,16 @@ def entailment(counted: Tally, *, resamples: int, rng: np.random.Generator) -> E
     once = np.ones((1, len(counted)))
     estimates = _ratios(counted, once)[0]
     intervals = [_NONE] * len(estimates)
-    if resamples and len(counted) > 1:
+    if resamples is None:
+        intervals = [
+            ratio_intervals(np.asarray(top)[:, None], bottom, SHARE, step=1 / max(int(np.sum(bottom)), 1))[0]
+            for top, bottom in (
+                (counted.entailed, counted.pairs),
+                (counted.entailed_sum, counted.entailed),
+                (counted.sum, counted.pairs),
+            )
+        ]
+    elif resamples and len(counted) > 1:
         weights = bootstrap.cluster_weights(len(counted), resamples, rng)
         intervals = percentile_intervals(_ratios(counted, weights.astype(np.float64)), estimates)
     share, of_entailed, of_all = (

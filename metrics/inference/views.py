@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -66,7 +65,7 @@ def inference(request: LoggedIn, pk: int) -> HttpResponse:
         "makes": policies.may_make_images(request.user),
     }
     try:
-        found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        found = queries.results(run)
     except LabelsRefused as refused:
         return render(request, "metrics/inference/inference.html", {**context, "problem": str(refused)})
     shown = _shown(request)
@@ -96,7 +95,7 @@ def inference_figure_file(request: LoggedIn, pk: int, fmt: str) -> HttpResponse:
     """The file of a run's figure; with `?download` the browser saves it."""
     run, shown = _run(pk), _shown(request)
     try:
-        found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        found = queries.results(run)
     except LabelsRefused as refused:
         raise Http404(str(refused)) from refused
     figure = inference_figure(run, found, shown=shown, simulated=run.backend == recipes.FAKE)

@@ -4,13 +4,13 @@ import csv
 import io
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 from rich.console import Console
 
@@ -24,42 +24,32 @@ from metrics.score_runs.evaluation import IntervalMethod
 from metrics.score_runs.metric import Metric
 
 FORMATS = ("table", "csv", "json")
+CLUSTERED, BOOTSTRAP = Intervals.CLUSTERED.value, Intervals.BOOTSTRAP.value
 SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."
 
 Cell = str | int | float | bool | None
 
 
-def add_resampling(parser: ArgumentParser) -> None:
-    """The options --resamples and --seed."""
-    parser.add_argument(
-        "--resamples",
-        type=int,
-        default=settings.BOOTSTRAP_RESAMPLES,
-        help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
-
-
-def add_intervals(parser: ArgumentParser) -> None:
-    """The options --intervals, --resamples and --seed of scores, as `evaluation.choose_intervals` reads
-    them."""
+def add_intervals(parser: _ActionsContainer, *, default: str = CLUSTERED, with_seed: bool = True) -> None:
+    """The options --intervals and --resamples, and --seed unless it is the command's own. `default`: the
+    default method in words."""
     parser.add_argument(
         "--intervals",
         choices=Intervals.values,
-        help="how 95 %% intervals are computed (default: as the study has chosen; with --resamples or "
-        "--seed, bootstrap); a metric without clustered intervals always has bootstrap intervals",
+        help=f"how 95 %% intervals are computed (default: {default}, or {BOOTSTRAP} with --resamples)",
     )
     parser.add_argument(
         "--resamples",
         type=int,
-        help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
+        help=f"of the bootstrap, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+    if with_seed:
+        parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
 
 
 def describe_intervals(metric: Metric, method: IntervalMethod) -> dict[str, Any] | None:
-    """How intervals were computed, for a JSON file: the method in words and, of the bootstrap, its resamples
-    and seed; None without intervals."""
+    """How the intervals of scores were computed, for a JSON file: the method in words and, of the bootstrap,
+    its resamples and seed; None without intervals."""
     if method.name == RunIntervals.NONE:
         return None
     if method.is_clustered:
@@ -80,6 +70,31 @@ def interval_line(metric: Metric, method: IntervalMethod) -> str:
         return "no intervals"
     drawn = f", {method.resamples:,} resamples, seed {method.seed}" if method.resamples else ""
     return f"{found['method']}{drawn}"
+
+
+def resamples_of(options: Mapping[str, Any]) -> int | None:
+    """The resamples that `add_intervals` asked for; None for clustered intervals. Raises ValueError for
+    resamples of clustered intervals."""
+    method, resamples = options["intervals"], options["resamples"]
+    if method == CLUSTERED and resamples is not None:
+        raise ValueError(f"--resamples is an option of --intervals {BOOTSTRAP}; nothing else is resampled.")
+    if method == BOOTSTRAP and resamples is None:
+        return int(settings.BOOTSTRAP_RESAMPLES)
+    return None if resamples is None else int(resamples)
+
+
+def method_name(resamples: int | None) -> str:
+    """The method of the intervals, as JSON has it; "" without intervals."""
+    return CLUSTERED if resamples is None else BOOTSTRAP if resamples else ""
+
+
+def write_method(command: BaseCommand, resamples: int | None, *, over: str, format: str) -> None:
+    """Say below a table how its intervals were computed, beside CSV on standard error: `over` images, say."""
+    if not (method := method_name(resamples)):
+        return
+    number = f", {resamples} resamples" if resamples else ""
+    beside = command.stderr if format == "csv" else command.stdout
+    beside.write(f"95 % intervals: {method} over {over}{number}.")
 
 
 def get_study(name: str) -> Study:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -38,7 +37,7 @@ class Marking(Resource):
     def get(self, request: Request, name: str) -> Response:
         image_set = _image_set(request, name)
         choice = _choice(self.query(MarkingQuery), image_set)
-        rows = queries.results(image_set, choice, resamples=settings.BOOTSTRAP_RESAMPLES)
+        rows = queries.results(image_set, choice)
         data = {
             "image_set": image_set.name,
             "words": choice.listed.words,
@@ -70,7 +69,7 @@ class MarkingFigure(FileResource):
         if file_format not in CONTENT_TYPES:
             raise Http404
         choice = _choice(self.query(MarkingQuery), image_set)
-        rows = queries.results(image_set, choice, resamples=settings.BOOTSTRAP_RESAMPLES)
+        rows = queries.results(image_set, choice)
         figure = marking_figure(image_set, rows)
         if figure is None:
             raise Conflict("No image of the set has a caption or a description yet.")

@@ -11,7 +11,7 @@ from metrics.marking.queries import MarkingRow, labels_of, lines
 from metrics.votes.charts import Dot, Plot, dot_chart
 
 _TITLE = "Texts that name the group of the image"
-_NOTES = ("95 % intervals from resamples of images.",)
+_NOTES = ("95 % intervals, clustered by image.",)
 
 
 def marking_figure(image_set: ImageSet, rows: Sequence[MarkingRow]) -> Figure | None:

@@ -36,9 +36,12 @@ def words_of_set(groups: Sequence[IdentityGroup]) -> dict[str, tuple[str, ...]]:
     return {group.name: default_words(group.name, group.demonym, group.singular) for group in groups}
 
 
-def results(image_set: ImageSet, choice: Choice, *, resamples: int, seed: int = 0) -> list[MarkingRow]:
+def results(
+    image_set: ImageSet, choice: Choice, *, resamples: int | None = None, seed: int = 0
+) -> list[MarkingRow]:
     """A row for each run and group that has a text. A query for the runs, one for the groups, and one for
-    each run that is not done or was not counted yet."""
+    each run that is not done or was not counted yet. Intervals are clustered by image, or from
+    `resamples`."""
     groups = {group.pk: group for group in groups_of_set(image_set)}
     rows = []
     for run in runs_of_set(image_set):

@@ -44,7 +44,7 @@ class MarkedGroupSerializer(serializers.Serializer[Any]):
     n = serializers.IntegerField(help_text="Texts about images of the group.")
     marked = serializers.IntegerField(help_text="How many of them name the group.")
     share = serializers.FloatField()
-    low = serializers.FloatField(allow_null=True, help_text="Of the 95 % interval, from resamples of images.")
+    low = serializers.FloatField(allow_null=True, help_text="Of the 95 % interval, clustered by image.")
     high = serializers.FloatField(allow_null=True)
 
 

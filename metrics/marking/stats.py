@@ -16,8 +16,8 @@ class Counts:
     texts: Sequence[int]
 
 
-def share_of_counts(counts: Counts, *, resamples: int, rng: np.random.Generator) -> Share:
-    """The share of all texts, with a 95 % interval that resamples images.
+def share_of_counts(counts: Counts, *, resamples: int | None, rng: np.random.Generator) -> Share:
+    """The share of all texts, with a 95 % interval over images: clustered if `resamples` is None.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -46,7 +45,7 @@ def marking_of_set(request: LoggedIn, name: str) -> HttpResponse:
     }
     if not form.is_valid():
         return render(request, "metrics/marking/marking_of_set.html", context, status=422)
-    found = queries.results(image_set, form.choice(), resamples=settings.BOOTSTRAP_RESAMPLES)
+    found = queries.results(image_set, form.choice())
     figure = marking_figure(image_set, found)
     context |= {
         "found": found,
@@ -67,7 +66,7 @@ def marking_figure_file(request: LoggedIn, name: str, fmt: str) -> HttpResponse:
     form = MarkingForm(request.GET, image_set=image_set)
     if not form.is_valid():
         return redirect("marking_of_set", name=name)
-    rows = queries.results(image_set, form.choice(), resamples=settings.BOOTSTRAP_RESAMPLES)
+    rows = queries.results(image_set, form.choice())
     figure = marking_figure(image_set, rows)
     if figure is None:
         raise Http404("There is no text yet.")

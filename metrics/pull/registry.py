@@ -23,6 +23,10 @@ _COMPARED = tuple(
     for row in ((name, meaning), (f"{name}_p", "its p"), (f"{name}_q", "its q"))
 )
 
+_CLUSTERS = (
+    "prompts with their images, or the images of a set with one prompt; for several groups, the groups"
+)
+
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="pull",
@@ -56,17 +60,18 @@ METRICS: tuple[Metric, ...] = (
         caveats=(
             "Prompts are drawn (the wordings that describe people as the same attribute are one) "
             "and images within each, and for a region or the whole also groups; annotators are not drawn, "
-            "since there are none. With fewer than about ten images or thirty attributes an interval is too "
-            "narrow. The default set has one prompt: its interval covers images and says nothing about other "
-            "wordings. pull of a single group has no interval: whether that of x contains 0 says how sure it "
-            "is. Similarity is what the encoder finds similar, with the encoder's own biases, and it is high "
-            "between any two pictures of people: compare with S within the sets. Numbers of different "
-            "encoders cannot be compared."
+            "since there are none. With fewer than about ten images or thirty attributes a bootstrap "
+            "interval is too narrow. The default set has one prompt: its interval covers images and says "
+            "nothing about other wordings. pull of a single group has no interval: whether that of x "
+            "contains 0 says how sure it is. Similarity is what the encoder finds similar, with the "
+            "encoder's own biases, and it is high between any two pictures of people: compare with S within "
+            "the sets. Numbers of different encoders cannot be compared."
         ),
         resampling=(
             "two-stage bootstrap over prompts and their images, for several groups over groups first; "
             "similarities within a set are moved so that their mean is the estimate"
         ),
+        clustering=_CLUSTERS,
         compute=scores.pull_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
@@ -104,13 +109,14 @@ METRICS: tuple[Metric, ...] = (
             "A difference is due to the model only if nothing else differs: other prompts also make a "
             "difference. Similarity is what the encoder finds similar. A model whose pictures of people "
             "are all alike has larger similarities throughout: read x, the difference of two of one model, "
-            "before S. With fewer than about ten images or thirty attributes an interval is too narrow. A q "
-            "above 5 % does not show that there is no difference."
+            "before S. With fewer than about ten images or thirty attributes a bootstrap interval is too "
+            "narrow. A q above 5 % does not show that there is no difference."
         ),
         resampling=(
             "two-stage bootstrap over prompts and their images; prompts and images on both sides "
             "are drawn once for both, of a region and the whole the groups too"
         ),
+        clustering=_CLUSTERS,
         compute=scores.pull_difference_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
@@ -136,10 +142,12 @@ METRICS: tuple[Metric, ...] = (
         parameters=(_RUN,),
         caveats=(
             "For a region and for the others, groups are drawn too: the interval is about groups like "
-            "these, and with fewer than about ten it is too narrow; a region of one group is that group. "
+            "these, and by the bootstrap it is too narrow with fewer than about ten; a region of one group "
+            "is that group. "
             "Groups differ in how alike any two pictures of them are: compare with S within the sets."
         ),
         resampling="two-stage bootstrap over prompts and their images, for several groups over groups first",
+        clustering=_CLUSTERS,
         compute=scores.pull_contrast_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,

@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from generation.models import Run
-from metrics.core.stats import bootstrap
+from metrics.core.stats import bootstrap, spread
 from metrics.core.stats.checks import Floats
+from metrics.core.stats.influence import Influences
+from metrics.core.stats.scales import SHARE
+from metrics.core.stats.spread import Spread
 from metrics.pull.data import EmbeddingFrame, read_embeddings, require_embedding_run, runs_compared
 from metrics.pull.stats import pull
+from metrics.pull.stats.influences import SCALES, mean_influences, pull_influences
 from metrics.pull.stats.paired import paired_resampled
 from metrics.score_runs import compared_rows, registry, shared_resamples
 from metrics.score_runs.compared_rows import ComparedEstimates, Estimates, Mean
@@ -19,6 +23,7 @@ from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_r
 
 COMPARED = ("x", "s_d_s", "s_d_ns")
 _PLACES = [pull.COLUMNS.index(name) for name in COMPARED]
+_COMPARED_SCALES = tuple(SCALES[place] for place in _PLACES)
 _X, _Y = pull.COLUMNS.index("x"), pull.COLUMNS.index("s_s_ns")
 # The sets that each of pull.COLUMNS is computed from: default, stereotypical, non-stereotypical.
 _SETS = ((0, 1), (0, 2), (1, 2), (0, 1, 2), (0, 1, 2), (0,), (1,), (2,))
@@ -26,20 +31,22 @@ _SETS = ((0, 1), (0, 2), (1, 2), (0, 1, 2), (0, 1, 2), (0,), (1,), (2,))
 
 @dataclass(frozen=True)
 class Group:
-    """One group: its values (K,) and the number of images of each, and its resamples (B, K), with B = 0 if
-    none were drawn. The columns are pull.COLUMNS, or for a comparison the first of them in the resamples."""
+    """One group: its values (K,) and the number of images of each, and its influences or its resamples
+    (B, K), with B = 0 if none were drawn. The columns are pull.COLUMNS, or for a comparison the first of them
+    in the resamples."""
 
     group_id: int
     group: str
     region: str
     numbers: tuple[int, ...]
     values: Floats
-    samples: Floats = field(repr=False)
+    spread: Spread = field(repr=False)
 
     def compared(self) -> Estimates:
         """The scores COMPARED."""
         numbers = tuple(self.numbers[place] for place in _PLACES)
-        return Estimates(self.values[_PLACES], numbers, self.samples[:, _PLACES])
+        chosen = spread.columns(self.spread, _PLACES)
+        return Estimates(self.values[_PLACES], numbers, chosen, _COMPARED_SCALES)
 
 
 def pull_scores(inputs: Inputs) -> list[ScoreRow]:
@@ -47,15 +54,15 @@ def pull_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
     for group in groups:
         pulled = score_row("pull", group.values[_X] > 0, group.numbers[_X], group=group)
-        rows += _rows(group.values, group.samples, group.numbers, pulled, group=group)
+        rows += _rows(group.values, group.spread, group.numbers, pulled, group=group)
     for region in sorted({group.region for group in groups} - {""}):
         rows += _mean_rows(inputs, [group for group in groups if group.region == region], f"region: {region}")
     return rows + (_mean_rows(inputs, groups, "") if groups else [])
 
 
 def measured_groups(inputs: Inputs) -> list[Group]:
-    """The groups with images of all three sets, sorted by name, with resamples that all metrics of the same
-    embeddings share. Raises NothingEmbedded."""
+    """The groups with images of all three sets, sorted by name, with influences or resamples that all metrics
+    of the same embeddings share. Raises NothingEmbedded."""
     run = require_embedding_run(inputs.study, inputs.parameters["run"])
     if not shared_resamples.is_shared(inputs):
         return _measure_groups(inputs, run)
@@ -67,20 +74,22 @@ def _measure_groups(inputs: Inputs, run: Run) -> list[Group]:
     groups = []
     for frame in read_embeddings(run):
         if frame.complete:
-            samples = np.zeros((0, len(pull.COLUMNS)))
-            if inputs.resamples:
+            found: Spread = np.zeros((0, len(pull.COLUMNS)))
+            if inputs.clustered:
+                found = pull_influences(str(frame.group_id), frame.sets)
+            elif inputs.resamples:
                 default, stereotypical, non_stereotypical = frame.sets
-                samples = pull.resampled(
+                found = pull.resampled(
                     *(default.vectors, stereotypical.vectors, non_stereotypical.vectors),
                     prompts=(default.prompts, stereotypical.prompts, non_stereotypical.prompts),
                     resamples=inputs.resamples,
                     rng=bootstrap.generator(inputs.seed, frame.group),
                 )
-            groups.append(_measured(frame, samples))
+            groups.append(_measured(frame, found))
     return sorted(groups, key=lambda group: (group.group, group.group_id))
 
 
-def _measured(frame: EmbeddingFrame, samples: Floats) -> Group:
+def _measured(frame: EmbeddingFrame, found: Spread) -> Group:
     point = pull.pull(*(each.vectors for each in frame.sets))
     return Group(
         group_id=frame.group_id,
@@ -88,26 +97,57 @@ def _measured(frame: EmbeddingFrame, samples: Floats) -> Group:
         region=frame.region,
         numbers=tuple(sum(len(frame.sets[each].vectors) for each in sets) for sets in _SETS),
         values=np.array([getattr(point, name) for name in pull.COLUMNS]),
-        samples=samples,
+        spread=found,
     )
 
 
 def _mean_rows(inputs: Inputs, groups: Sequence[Group], part: str) -> list[ScoreRow]:
     """The means over groups, and the share of groups that are pulled."""
     pulled = np.array([[group.values[_X] > 0] for group in groups], dtype=np.float64)
-    means = np.hstack([np.array([group.values for group in groups]), pulled]).mean(axis=0)
-    samples = np.zeros((0, len(means)))
-    if inputs.resamples:
-        each = np.stack([np.column_stack([group.samples, group.samples[:, _X] > 0]) for group in groups])
-        samples = pull.resampled_mean(each, rng=bootstrap.generator(inputs.seed, part))
-    (interval,) = intervals_or_none(samples[:, -1:], means[-1:])
-    share = score_row("pull", means[-1], len(groups), interval, k=int(pulled.sum()), part=part)
-    return _rows(means[:-1], samples[:, :-1], [len(groups)] * len(pull.COLUMNS), share, part=part)
+    values = np.array([group.values for group in groups])
+    rng = bootstrap.generator(inputs.seed, part)
+    of_share: Spread
+    if inputs.clustered:
+        of_means = _mean_spread(values, [group.spread for group in groups], rng)
+        of_share = mean_influences([_label(group.spread) for group in groups], pulled)
+    else:
+        both = _mean_spread(
+            np.hstack([values, pulled]), [_with_pulled(group.spread) for group in groups], rng
+        )
+        of_means, of_share = (spread.columns(both, which) for which in (range(len(pull.COLUMNS)), [-1]))
+    (interval,) = intervals_or_none(of_share, pulled.mean(axis=0), SHARE)
+    share = score_row("pull", pulled.mean(), len(groups), interval, k=int(pulled.sum()), part=part)
+    return _rows(values.mean(axis=0), of_means, [len(groups)] * len(pull.COLUMNS), share, part=part)
+
+
+def _mean_spread(values: Floats, spreads: Sequence[Spread], rng: np.random.Generator) -> Spread:
+    """Of the means of `values` (G, K). Groups are drawn too; a single one is that group, with its prompts."""
+    if isinstance(spreads[0], Influences):
+        return spreads[0] if len(spreads) == 1 else mean_influences(list(map(_label, spreads)), values)
+    if not len(spreads[0]):
+        return spreads[0]
+    return pull.resampled_mean(np.stack([_resamples(each) for each in spreads]), rng=rng)
+
+
+def _label(of_group: Spread) -> str:
+    """The same for the same group on both sides of a comparison."""
+    assert isinstance(of_group, Influences)
+    return str(of_group.images.strata[0])
+
+
+def _resamples(of_group: Spread) -> Floats:
+    assert not isinstance(of_group, Influences)
+    return of_group
+
+
+def _with_pulled(of_group: Spread) -> Floats:
+    samples = _resamples(of_group)
+    return np.column_stack([samples, samples[:, _X] > 0])
 
 
 def _rows(
     values: Floats,
-    samples: Floats,
+    found: Spread,
     numbers: Sequence[int],
     pulled: ScoreRow,
     *,
@@ -116,7 +156,7 @@ def _rows(
 ) -> list[ScoreRow]:
     """A row for each of pull.COLUMNS, and after x for y and for whether it is pulled."""
     rows = []
-    intervals = intervals_or_none(samples, values)
+    intervals = intervals_or_none(found, values, SCALES)
     for name, value, n, interval in zip(pull.COLUMNS, values.tolist(), numbers, intervals, strict=True):
         rows.append(score_row(name, value, n, interval, group=group, part=part))
         if name == "x":
@@ -156,11 +196,13 @@ def _pairs(first: Run, second: Run) -> Iterator[tuple[EmbeddingFrame, EmbeddingF
 def _compare(
     inputs: Inputs, first: EmbeddingFrame, second: EmbeddingFrame
 ) -> tuple[Group, ComparedEstimates]:
-    samples: Sequence[Floats] = [np.zeros((0, len(pull.COLUMNS)))] * 2
-    if inputs.resamples:
+    spreads: Sequence[Spread] = [np.zeros((0, len(pull.COLUMNS)))] * 2
+    if inputs.clustered:
+        spreads = [pull_influences(str(frame.group_id), frame.sets) for frame in (first, second)]
+    elif inputs.resamples:
         rng = bootstrap.generator(inputs.seed, first.group)
-        samples = paired_resampled(first.sets, second.sets, resamples=inputs.resamples, rng=rng)
-    groups = [_measured(frame, drawn) for frame, drawn in zip((first, second), samples, strict=True)]
+        spreads = paired_resampled(first.sets, second.sets, resamples=inputs.resamples, rng=rng)
+    groups = [_measured(frame, drawn) for frame, drawn in zip((first, second), spreads, strict=True)]
     one, other = (group.compared() for group in groups)
     together = tuple(a + b for a, b in zip(one.n, other.n, strict=True))
     return groups[0], ComparedEstimates(groups[0], "", together, one, other)
@@ -168,30 +210,34 @@ def _compare(
 
 def _mean_of(groups: Sequence[ComparedEstimates], part: str, inputs: Inputs) -> ComparedEstimates:
     """The means of both sides over `groups`. Groups are resampled too, with the same draw for both sides."""
+    mean, k = _mean(inputs, part), len(COMPARED)
+    if inputs.clustered:
+        first, second = mean([one.first for one in groups]), mean([one.second for one in groups])
+        return ComparedEstimates(None, part, first.n, first, second)
     joined = [
         Estimates(
             np.concatenate([one.first.values, one.second.values]),
             one.first.n + one.second.n,
-            np.hstack([one.first.samples, one.second.samples]),
+            np.hstack([_resamples(one.first.spread), _resamples(one.second.spread)]),
+            one.first.scales + one.second.scales,
         )
         for one in groups
     ]
-    both, k = _mean(inputs, part)(joined), len(COMPARED)
-    first = Estimates(both.values[:k], both.n[:k], both.samples[:, :k])
-    second = Estimates(both.values[k:], both.n[k:], both.samples[:, k:])
+    both = mean(joined)
+    drawn = _resamples(both.spread)
+    first = Estimates(both.values[:k], both.n[:k], drawn[:, :k], both.scales[:k])
+    second = Estimates(both.values[k:], both.n[k:], drawn[:, k:], both.scales[k:])
     return ComparedEstimates(None, part, first.n, first, second)
 
 
 def _mean(inputs: Inputs, part: str) -> Mean:
-    """A function for means over resampled groups, as for the means of pull."""
+    """A function for means over groups that are drawn, as for the means of pull."""
     rng = bootstrap.generator(inputs.seed, part)
 
     def mean(groups: Sequence[Estimates]) -> Estimates:
-        values = np.mean([one.values for one in groups], axis=0)
-        samples = groups[0].samples  # has no rows if nothing is drawn
-        if inputs.resamples:
-            samples = pull.resampled_mean(np.stack([one.samples for one in groups]), rng=rng)
-        return Estimates(values, (len(groups),) * len(values), samples)
+        values = np.array([one.values for one in groups])
+        found = _mean_spread(values, [one.spread for one in groups], rng)
+        return Estimates(values.mean(axis=0), (len(groups),) * values.shape[1], found, groups[0].scales)
 
     return mean
 

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from django.conf import settings
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -84,7 +83,7 @@ class VisualQuestionResults(Resource):
     @operation(operation_id="visual_question_runs_read", responses=VisualQuestionResultsSerializer)
     def get(self, request: Request, number: int) -> Response:
         run = _run(request, number)
-        found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        found = queries.results(run)
         [row] = runs_queries.run_rows([run])
         data = {
             "run": row,
@@ -114,7 +113,7 @@ class VisualQuestionFigure(FileResource):
         if file_format not in CONTENT_TYPES:
             raise Http404
         wanted = self.query(FigureOfQuestionQuery).get("question")
-        found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+        found = queries.results(run)
         shown = next((one for one in found if wanted in {None, one.question.name}), None)
         if shown is None:
             raise Conflict("There is no answer to this question yet.")

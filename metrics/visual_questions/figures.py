@@ -31,7 +31,7 @@ def question_figure(run: Run, found: QuestionResult) -> Figure:
     axis = "share of answers" if several else "share of images"
     if len(drawn) == 1:
         axis += f" with the answer “{dots[0].series}”"
-    intervals = "from resamples of images" if several else "after Wilson"
+    intervals = ", clustered by image" if several else " after Wilson"
     plot = Plot(
         name=f"question-{found.question.name}",
         title=found.question.text,
@@ -40,7 +40,7 @@ def question_figure(run: Run, found: QuestionResult) -> Figure:
         row_title="Answer" if by_answer else "Group",
         n_title="Answers" if several else "Images",
         unit="share",
-        notes=(f"95 % intervals {intervals}. An answer says nothing about the person in the picture.",),
+        notes=(f"95 % intervals{intervals}. An answer says nothing about the person in the picture.",),
     )
     return dot_chart(dots, plot)
 

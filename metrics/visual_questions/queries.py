@@ -91,8 +91,10 @@ class QuestionResult:
         return ordered[0], ordered[-1]
 
 
-def results(run: Run, *, resamples: int, seed: int = 0) -> list[QuestionResult]:
-    """What is answered so far, for each question that has an answer. Two queries."""
+def results(run: Run, *, resamples: int | None = None, seed: int = 0) -> list[QuestionResult]:
+    """What is answered so far, for each question that has an answer. Two queries.
+
+    Intervals: Wilson's of images that were asked about once, else clustered by image, or from `resamples`."""
     questions, by_image = questions_of(run), times_of(run) > 1
     # question -> group -> image -> answer -> number; all images of a group are together if each is asked once
     found: dict[int, dict[int, dict[int | None, Counter[str]]]]
@@ -120,7 +122,7 @@ def _question(
     counts: dict[IdentityGroup, dict[int | None, Counter[str]]],
     *,
     by_image: bool,
-    resamples: int,
+    resamples: int | None,
     seed: int,
 ) -> QuestionResult:
     total: Counter[str] = Counter()

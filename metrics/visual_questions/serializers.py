@@ -54,7 +54,10 @@ class VisualAnswerSerializer(serializers.Serializer[Any]):
     n = serializers.IntegerField(help_text="Answers about images of the group.")
     k = serializers.IntegerField(help_text="How many of them are this answer.")
     share = serializers.FloatField()
-    low = serializers.FloatField(allow_null=True, help_text="Of the 95 % interval.")
+    low = serializers.FloatField(
+        allow_null=True,
+        help_text="Of the 95 % interval: clustered by image, or Wilson's if each was asked about once.",
+    )
     high = serializers.FloatField(allow_null=True)
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -46,7 +45,7 @@ def visual_questions(request: LoggedIn) -> HttpResponse:
 def visual_question_run(request: LoggedIn, pk: int) -> HttpResponse:
     """`?question=american` shows another question of the run."""
     run = _run(request, pk)
-    found = queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES)
+    found = queries.results(run)
     shown = _shown(request, found)
     context: dict[str, Any] = {
         "run": run,
@@ -81,7 +80,7 @@ def visual_question_run(request: LoggedIn, pk: int) -> HttpResponse:
 def visual_question_figure(request: LoggedIn, pk: int, fmt: str) -> HttpResponse:
     """The file of a question's figure; with `?download` the browser saves it."""
     run = _run(request, pk)
-    shown = _shown(request, queries.results(run, resamples=settings.BOOTSTRAP_RESAMPLES))
+    shown = _shown(request, queries.results(run))
     if shown is None:
         raise Http404("There is no answer yet.")
     filename = f"{run.name}-{shown.question.name}"

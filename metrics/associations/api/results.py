@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -91,7 +90,7 @@ class AssociationComparison(Resource):
         here, there = (
             Side(_list(request, query[name]), query[f"{name}_setting"]) for name in ("here", "there")
         )
-        found = compare(here, there, variant=query["variant"], resamples=settings.BOOTSTRAP_RESAMPLES)
+        found = compare(here, there, variant=query["variant"])
         which, after = query["list"], query["after"]
         pairs = found.pairs(which, after, query["limit"])
         end = after + len(pairs)
@@ -182,4 +181,4 @@ def _list(request: Request, number: int) -> AssociationList:
 
 
 def _summary(found: AssociationList, variant: str) -> Summary:
-    return summary(found, variant=variant, resamples=settings.BOOTSTRAP_RESAMPLES)
+    return summary(found, variant=variant)

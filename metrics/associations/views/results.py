@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -43,7 +42,7 @@ TITLES: dict[str, Promise] = {
 def association_figures(request: LoggedIn, pk: int) -> HttpResponse:
     """Shares and levels of a run by dimension and setting; `?variant=published` takes the other variant."""
     found, variant = _list_or_404(pk), variant_of(request.GET.get("variant"))
-    rows = summary(found, variant=variant, resamples=settings.BOOTSTRAP_RESAMPLES)
+    rows = summary(found, variant=variant)
     drawn = []
     for name, meant in FIGURES.items():
         figure = association_figure(found, rows, name, variant=variant)
@@ -67,7 +66,7 @@ def association_figure_file(request: LoggedIn, pk: int, figure: str, fmt: str) -
     found, variant = _list_or_404(pk), variant_of(request.GET.get("variant"))
     if figure not in FIGURES:
         raise Http404(f"There is no figure '{figure}'.")
-    rows = summary(found, variant=variant, resamples=settings.BOOTSTRAP_RESAMPLES)
+    rows = summary(found, variant=variant)
     drawn = association_figure(found, rows, figure, variant=variant)
     if drawn is None:
         raise Http404("Nothing was judged yet.")
@@ -87,7 +86,6 @@ def compare_associations(request: LoggedIn) -> HttpResponse:
             here,
             there,
             variant=form.cleaned_data["variant"],
-            resamples=settings.BOOTSTRAP_RESAMPLES,
         )
         which = request.GET.get("list", LISTS[0])
         which = which if which in LISTS else LISTS[0]

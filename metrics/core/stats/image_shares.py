@@ -1,4 +1,4 @@
-"""Shares of texts about images, with intervals that resample whole images (PROTOCOL §12)."""
+"""Shares of texts about images, with intervals over whole images (PROTOCOL §12)."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.percentiles import percentile_intervals
+from metrics.core.stats.ratios import ratio_intervals
+from metrics.core.stats.scales import SHARE
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,15 @@ class Share:
         return self.k / self.n if self.n else float("nan")
 
 
-def shares_of_images(k: ArrayLike, n: ArrayLike, *, resamples: int, rng: np.random.Generator) -> list[Share]:
-    """The share sum(k) / sum(n) of each of C kinds of text, with percentile intervals.
+def shares_of_images(
+    k: ArrayLike, n: ArrayLike, *, resamples: int | None, rng: np.random.Generator
+) -> list[Share]:
+    """The share sum(k) / sum(n) of each of C kinds of text, with intervals.
 
-    `k` (I, C): how many texts of each image are of each kind; `n` (I,): how many texts each image has. Images
-    are drawn with replacement, each with all its texts, which are alike. One image, or 0 `resamples`, gives
-    no interval. Raises ValueError for other shapes, or more texts of a kind than there are.
+    `k` (I, C): how many texts of each image are of each kind; `n` (I,): how many texts each image has. An
+    image is a cluster of all its texts, which are alike. `resamples`: of the bootstrap over images; None for
+    clustered intervals, 0 for none. One image has no interval. Raises ValueError for other shapes, or more
+    texts of a kind than there are.
 
     Examples
     --------
@@ -45,7 +50,10 @@ def shares_of_images(k: ArrayLike, n: ArrayLike, *, resamples: int, rng: np.rand
     total = of_kind.sum(axis=0)
     estimates = _ratio(total[None, :], of_image.sum(keepdims=True))[0]
     lows = highs = [float("nan")] * len(total)
-    if resamples and len(of_image) > 1:
+    if resamples is None:
+        bounds = ratio_intervals(of_kind, of_image, SHARE, step=1 / max(int(of_image.sum()), 1))
+        lows, highs = [each.low for each in bounds], [each.high for each in bounds]
+    elif resamples and len(of_image) > 1:
         drawn = np.empty((resamples, len(total)))
         for part in bootstrap.chunks(resamples, len(of_image)):
             weights = bootstrap.cluster_weights(len(of_image), part.stop - part.start, rng)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from metrics.core.stats.checks import Floats, Ints
 
@@ -22,11 +23,13 @@ _LEAST = 0.75
 @dataclass(frozen=True)
 class Clusters:
     """Images, or annotators: their `labels` (N,), the share of all answers that each has, `mass` (N,), and by
-    how much M scores change without it, `change` (N, M), with a small-sample correction."""
+    how much M scores change without it, `change` (N, M), with a small-sample correction. `strata` (N,): which
+    of several independent samples each is of."""
 
     labels: Ints
     mass: Floats
     change: Floats
+    strata: NDArray[Any]
 
     def scaled(self, by: Floats) -> Clusters:
         """The clusters of scores that are multiplied by `by` (M,); those by 0 may be undefined."""
@@ -38,6 +41,20 @@ class Clusters:
         squares = self.mass**2
         fourth = float((squares**2).sum())
         return float(squares.sum()) ** 2 / fourth if fourth else 0.0
+
+    def freedom(self) -> Floats:
+        """The degrees of freedom (M,) of the sum of the squared changes: `effective` - 1, and with several
+        strata those of Satterthwaite (Welch 1947, doi:10.1093/biomet/34.1-2.28)."""
+        labels = np.unique(self.strata)
+        if len(labels) < 2:
+            return np.full(self.change.shape[1], self.effective - 1)
+        spread, whole = np.zeros(self.change.shape[1]), (self.change**2).sum(axis=0)
+        for label in labels:
+            inside = self.strata == label
+            own = replace(self, mass=self.mass[inside])
+            variance = (self.change[inside] ** 2).sum(axis=0)
+            spread += variance**2 / max(own.effective - 1, 1e-9)
+        return np.asarray(np.divide(whole**2, spread, out=np.ones_like(whole), where=spread > 0))
 
 
 @dataclass(frozen=True)
@@ -98,7 +115,7 @@ class Influences:
         weights = np.divide(1.0, h, out=np.zeros_like(h), where=h > 0)
         total = float((weights * identified).sum())
         if total <= 1e-12:  # nobody answered about two images
-            return _root(by_image, self.step), np.full(len(by_image), max(of_images, 1.0))
+            return _root(by_image, self.step), np.maximum(self.images.freedom(), 1.0)
         beyond = weights @ (self.annotators.change**2 - self.answers)
         by_annotator = beyond / total * identified.sum()
         variance = np.maximum(by_image + by_annotator, _LEAST * by_image)
@@ -126,6 +143,7 @@ def influences(
     annotators: ArrayLike,
     mass: ArrayLike | None = None,
     step: ArrayLike | None = None,
+    stratum: str = "",
 ) -> Influences:
     r"""Add up influences of answers, or of pairs or sets of answers, by image and annotator.
 
@@ -138,7 +156,8 @@ def influences(
     to 0. `images` (R,): any labels. `annotators` (R,), or (R, S) if a row has S answers: labels of at least
     0; others are not identified, and a row may have fewer than S. `mass` (R,): how many answers each row
     stands for, by default as many each. `step` (M,): by how much one answer can change a score, by default 1
-    over the sum of `mass`. Raises ValueError for other shapes and without rows.
+    over the sum of `mass`. `stratum`: the sample that the images are of, where `total` adds up several that
+    were drawn independently. Raises ValueError for other shapes and without rows.
 
     Examples
     --------
@@ -169,8 +188,8 @@ def influences(
     left = _left_over(h)
     correction = (len(people) - 1) / len(people) if len(people) else 0.0
     return Influences(
-        images=_clusters(labels, add_up(m, image_of, len(labels)), add_up(d, image_of, len(labels))),
-        annotators=_clusters(people, h, add_up(by_cell, cell_person, len(people))),
+        images=_clusters(labels, add_up(m, image_of, len(labels)), add_up(d, image_of, len(labels)), stratum),
+        annotators=_clusters(people, h, add_up(by_cell, cell_person, len(people)), stratum),
         answers=correction * add_up(by_cell**2, cell_person, len(people)) / left[:, None],
         answer_mass=add_up(cell_mass**2, cell_person, len(people)),
         step=np.full(d.shape[1], m.min()) if step is None else np.asarray(step, dtype=np.float64),
@@ -213,7 +232,10 @@ def _united(shares: Sequence[float], parts: Sequence[Clusters]) -> Clusters:
     labels, place = _distinct(np.concatenate([part.labels for part in parts]))
     mass = np.concatenate([share * part.mass for share, part in zip(shares, parts, strict=True)])
     change = np.concatenate([part.change for part in parts])
-    return Clusters(labels, add_up(mass, place, len(labels)), add_up(change, place, len(labels)))
+    of_each = np.concatenate([part.strata for part in parts])
+    strata = np.empty(len(labels), dtype=of_each.dtype)
+    strata[place] = of_each
+    return Clusters(labels, add_up(mass, place, len(labels)), add_up(change, place, len(labels)), strata)
 
 
 def _distinct(labels: Ints) -> tuple[Ints, Ints]:
@@ -230,11 +252,13 @@ def _distinct(labels: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(there) + lowest, (np.cumsum(there) - 1)[offset]
 
 
-def _clusters(labels: Ints, mass: Floats, sums: Floats) -> Clusters:
+def _clusters(labels: Ints, mass: Floats, sums: Floats, stratum: str) -> Clusters:
     number = len(labels)
+    strata = np.full(number, stratum)
     if not number:
-        return Clusters(labels.astype(np.int64), mass, sums)
-    return Clusters(labels, mass, np.sqrt((number - 1) / number) * sums / _left_over(mass)[:, None])
+        return Clusters(labels.astype(np.int64), mass, sums, strata)
+    change = np.sqrt((number - 1) / number) * sums / _left_over(mass)[:, None]
+    return Clusters(labels, mass, change, strata)
 
 
 def _left_over(mass: Floats) -> Floats:

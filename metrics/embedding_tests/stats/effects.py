@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metrics.core.stats import bootstrap
+from metrics.core.stats import bootstrap, clustered, influence
+from metrics.core.stats.influence import Influences
+from metrics.core.stats.scales import NUMBER
 from metrics.embedding_tests.stats.permutations import MOST_EXACT as MOST_EXACT
 from metrics.embedding_tests.stats.permutations import permutation_test
 
@@ -31,7 +33,7 @@ class DegenerateTest(ValueError):
 
 @dataclass(frozen=True)
 class Effect:
-    """`effect_size` d with its 95 % bootstrap interval, NaN without resamples; Welch's `t` with `df`;
+    """`effect_size` d with its 95 % interval, NaN if there is none; Welch's `t` with `df`;
     `p_value` one-sided, in the direction of the test; `p_permutation` one-sided as well, of the difference of
     means; `exact`: over all `splits`, else over so many that were sampled."""
 
@@ -68,14 +70,15 @@ def effect(
     variant: str,
     alternative: str,
     permutations: int = PERMUTATIONS,
-    resamples: int,
+    resamples: int | None,
     rng: np.random.Generator,
 ) -> Effect:
     """The effect of the associations `x`, shape (n_x,), against `y`, shape (n_y,).
 
     They are s(w, A, B) of the images of two groups (EAT), or cosines of two groups' images with one text
     (SC-EAT). *published*: variances with divisor n, also inside Welch's t; *corrected*: n - 1. `alternative`
-    GREATER (EAT) or LESS (SC-EAT). `resamples`: of the bootstrap over images, within each group; 0 for none.
+    GREATER (EAT) or LESS (SC-EAT). `resamples`: of the bootstrap over images, within each group; None for
+    clustered intervals, 0 for none.
     Raises DegenerateTest.
 
     Examples
@@ -97,7 +100,11 @@ def effect(
     of_x, of_y = _moments(x), _moments(y)
     d = float(_effect_sizes(of_x, of_y, variant))
     draws, splits = rng.spawn(2)
-    low, high = _interval(x, y, d, variant=variant, resamples=resamples, rng=draws)
+    if resamples is None:
+        [bounds] = clustered.intervals([d], effect_influences(x, y, variant=variant), NUMBER)
+        low, high = bounds.low, bounds.high
+    else:
+        low, high = _interval(x, y, d, variant=variant, resamples=resamples, rng=draws)
     t, df = _welch(of_x, of_y, variant)
     sign = 1 if alternative == GREATER else -1
     permuted = permutation_test(sign * x, sign * y, permutations=permutations, rng=splits)
@@ -143,6 +150,38 @@ def _effect_sizes(x: _Moments, y: _Moments, variant: str) -> Floats:
     pooled = sum(side.squares * ((side.n - 1) / side.n if variant == PUBLISHED else 1.0) for side in (x, y))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((x.mean - y.mean) / np.sqrt(pooled / both))
+
+
+def effect_influences(x: Floats, y: Floats, *, variant: str) -> Influences:
+    r"""The influences of images on d, whose two groups are strata.
+
+    With s the pooled standard deviation and N the images of both groups less 2, that of an image of the first
+    group of n, whose variance v has the divisor n, is
+
+    .. math:: \frac{x - \bar x}{n s} - \frac{d}{2 s^2} \frac{m}{N} \frac{(x - \bar x)^2 - v}{n}
+
+    with m = n, or n - 1 in the variant *published*; in the second group the first term is subtracted.
+    """
+    d = float(_effect_sizes(_moments(x), _moments(y), variant))
+    degrees = len(x) + len(y) - 2
+    # what the variance of each group, with the divisor n, counts in the pooled one
+    weights = [(len(each) - (variant == PUBLISHED)) / degrees for each in (x, y)]
+    pooled = sum(weight * float(each.var()) for weight, each in zip(weights, (x, y), strict=True))
+    parts = []
+    for name, sign, weight, each in zip("xy", (1, -1), weights, (x, y), strict=True):
+        apart = each - each.mean()
+        of_mean, of_variance = apart / len(each), (np.square(apart) - each.var()) / len(each)
+        values = sign * of_mean / pooled**0.5 - d / (2 * pooled) * weight * of_variance
+        parts.append(
+            influence.influences(
+                values[:, None],
+                images=[f"{name} {place}" for place in range(len(each))],
+                annotators=np.full(len(each), -1),
+                step=np.zeros(1),
+                stratum=name,
+            )
+        )
+    return influence.total([(1.0, part) for part in parts])
 
 
 def _welch(x: _Moments, y: _Moments, variant: str) -> tuple[float, float]:

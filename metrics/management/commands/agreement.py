@@ -61,7 +61,7 @@ class Command(BaseCommand):
             choices=PER,
             help="also for each attribute or identity group, over all annotators",
         )
-        output.add_intervals(parser)
+        output.add_intervals(parser, default="as the study has chosen")
         parser.add_argument("--format", default="table", choices=output.FORMATS)
 
     def handle(self, *args: Any, **options: Any) -> None:

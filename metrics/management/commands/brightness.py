@@ -28,7 +28,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", help="a run that measured brightness, by number or name")
         parser.add_argument("--format", choices=output.FORMATS, default="table", help="default: table")
-        output.add_resampling(parser)
+        output.add_intervals(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         run = output.get_run(
@@ -38,8 +38,9 @@ class Command(BaseCommand):
             if_none="plan one on the page Brightness, or with the API",
         )
         try:
-            check_resampling(resamples=options["resamples"], seed=options["seed"])
-            found = results(run, resamples=options["resamples"], seed=options["seed"])
+            resamples = output.resamples_of(options)
+            check_resampling(resamples or 0, seed=options["seed"])
+            found = results(run, resamples=resamples, seed=options["seed"])
         except (MeasurementsRefused, ValueError) as error:
             raise CommandError(f"Run {run.pk}, '{run.name}': {error}") from error
         rows = [_cells(row) for row in found.rows]
@@ -51,7 +52,8 @@ class Command(BaseCommand):
             "crop": crop_of(run).name,
             "not_compared": found.not_compared,
             "missing": [each.name for each in found.missing],
-            "resamples": options["resamples"],
+            "intervals": output.method_name(resamples),
+            "resamples": resamples,
             "seed": options["seed"],
         }
         if options["format"] == "json":
@@ -67,8 +69,10 @@ class Command(BaseCommand):
             )
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(COLUMNS, rows), ending="")
+            output.write_method(self, resamples, over="images", format="csv")
         elif rows:
             self.stdout.write(output.as_table(COLUMNS, rows), ending="")
+            output.write_method(self, resamples, over="images", format="table")
             self.stdout.write("RGB brightness is no measure of skin tone.")
         else:
             self.stdout.write(f"Run {run.pk}, '{run.name}', has measured nothing yet.")

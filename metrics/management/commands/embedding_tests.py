@@ -39,7 +39,7 @@ class Command(BaseCommand):
             metavar="N",
             help=f"where not all splits can be tried (default {PERMUTATIONS})",
         )
-        output.add_resampling(parser)
+        output.add_intervals(parser)
         parser.add_argument(
             "--missing-texts", action="store_true", help="print the texts without an embedding, one a line"
         )
@@ -58,7 +58,8 @@ class Command(BaseCommand):
         if not 1 <= options["permutations"] <= MOST_PERMUTATIONS:
             raise CommandError(f"--permutations: write a number from 1 to {MOST_PERMUTATIONS}.")
         try:
-            check_resampling(resamples=options["resamples"], seed=options["seed"])
+            resamples = output.resamples_of(options)
+            check_resampling(resamples or 0, seed=options["seed"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         loaded = load(options["file"], image_set=options["set"], reference=options["reference"])
@@ -73,7 +74,7 @@ class Command(BaseCommand):
                     loaded.file,
                     run,
                     variant=options["variant"],
-                    resamples=options["resamples"],
+                    resamples=resamples,
                     seed=options["seed"],
                     permutations=options["permutations"],
                 )
@@ -90,6 +91,7 @@ class Command(BaseCommand):
             if is_simulated(run):
                 self.stdout.write(SIMULATED)
             self.stdout.write(output.as_table(COLUMNS, rows), ending="")
+        output.write_method(self, resamples, over="images", format=options["format"])
         for each in found:
             if each.problem:
                 self.stderr.write(f"{each.test.name}: {each.problem}")

@@ -3,7 +3,6 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Pool, Source
@@ -88,12 +87,7 @@ class Command(BaseCommand):
         shown = parser.add_argument_group("results")
         shown.add_argument("--show", metavar="RUN", help="print the results of a run, by number or name")
         shown.add_argument("--format", choices=output.FORMATS, default="table", help="default: table")
-        shown.add_argument(
-            "--resamples",
-            type=int,
-            default=settings.BOOTSTRAP_RESAMPLES,
-            help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
-        )
+        output.add_intervals(shown, with_seed=False)
         add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -136,13 +130,15 @@ class Command(BaseCommand):
     def _show(self, options: dict[str, Any]) -> None:
         run = output.get_run(inference_runs(), options["show"], of="of an inference model")
         try:
-            check_resampling(resamples=options["resamples"], seed=options["seed"])
-            found = results(run, resamples=options["resamples"], seed=options["seed"])
+            resamples = output.resamples_of(options)
+            check_resampling(resamples or 0, seed=options["seed"])
+            found = results(run, resamples=resamples, seed=options["seed"])
         except (LabelsRefused, ValueError) as error:
             raise CommandError(f"Run {run.pk}, '{run.name}': {error}") from error
         rows = [_cells(row) for row in found.rows]
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(COLUMNS, rows), ending="")
+            output.write_method(self, resamples, over="groups", format="csv")
             return
         simulated = run.backend == FAKE
         if options["format"] == "json":
@@ -151,7 +147,8 @@ class Command(BaseCommand):
                 "name": run.name,
                 "model": run.model,
                 "simulated": simulated,
-                "resamples": options["resamples"],
+                "intervals": output.method_name(resamples),
+                "resamples": resamples,
                 "seed": options["seed"],
             }
             self.stdout.write(output.as_json(about, rows), ending="")
@@ -162,6 +159,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Run {run.pk}, '{run.name}', has no answer yet.")
             return
         self.stdout.write(output.as_table(COLUMNS, rows), ending="")
+        output.write_method(self, resamples, over="groups", format="table")
 
 
 def _cells(row: ResultRow) -> dict[str, Cell]:

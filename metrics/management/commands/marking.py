@@ -43,19 +43,21 @@ class Command(BaseCommand):
             "--all-ranks", action="store_true", help="all captions of an image, not only the first-ranked"
         )
         parser.add_argument("--format", choices=output.FORMATS, default="table", help="default: table")
-        output.add_resampling(parser)
+        output.add_intervals(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         image_set = _image_set(options["image_set"])
         try:
-            check_resampling(resamples=options["resamples"], seed=options["seed"])
+            resamples = output.resamples_of(options)
+            check_resampling(resamples or 0, seed=options["seed"])
             choice = _choice(image_set, options)
         except (WordsRefused, ValueError) as error:
             raise CommandError(str(error)) from error
-        found = results(image_set, choice, resamples=options["resamples"], seed=options["seed"])
+        found = results(image_set, choice, resamples=resamples, seed=options["seed"])
         rows = row_data(found)
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(COLUMNS, rows), ending="")
+            output.write_method(self, resamples, over="images", format="csv")
             return
         simulated = any(row.run.backend == FAKE for row in found)
         if options["format"] == "json":
@@ -63,6 +65,7 @@ class Command(BaseCommand):
                 "image_set": image_set.name,
                 "words": {group: list(words) for group, words in choice.listed.words.items()},
                 "simulated": simulated,
+                "intervals": output.method_name(resamples),
             }
             self.stdout.write(output.as_json(about, rows), ending="")
             return
@@ -75,6 +78,7 @@ class Command(BaseCommand):
             )
             return
         self.stdout.write(output.as_table(COLUMNS, rows), ending="")
+        output.write_method(self, resamples, over="images", format="table")
 
 
 def _choice(image_set: ImageSet, options: dict[str, Any]) -> Choice:

@@ -104,7 +104,7 @@ class Command(BaseCommand):
             help="corrected (default), or published: as in the tables of ViSAGe",
         )
         parser.add_argument("--format", default="table", choices=output.FORMATS)
-        output.add_intervals(parser)
+        output.add_intervals(parser, default="as the study has chosen")
         parser.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the metric"
         )

@@ -4,7 +4,6 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, cast
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import ImageSet, Study
@@ -17,7 +16,7 @@ from generation.recipes.askings import DescriptionRecipe
 from generation.recipes.recipes import FAKE
 from metrics.management import output
 from metrics.score_runs.evaluation import check_resampling
-from metrics.visual_questions.data import question_runs
+from metrics.visual_questions.data import question_runs, times_of
 from metrics.visual_questions.queries import results
 from metrics.visual_questions.question_file import (
     Question,
@@ -62,12 +61,7 @@ class Command(BaseCommand):
             "--summary", action="store_true", help="the test of each question instead of its answers"
         )
         shown.add_argument("--format", choices=output.FORMATS, default="table", help="default: table")
-        shown.add_argument(
-            "--resamples",
-            type=int,
-            default=settings.BOOTSTRAP_RESAMPLES,
-            help=f"of images that were asked about several times (default {settings.BOOTSTRAP_RESAMPLES})",
-        )
+        output.add_intervals(shown, with_seed=False)
         add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -107,18 +101,28 @@ class Command(BaseCommand):
         run = output.get_run(question_runs(), options["show"], of="of visual questions")
         seed = options["seed"] or 0
         try:
-            check_resampling(resamples=options["resamples"], seed=seed)
+            resamples = output.resamples_of(options)
+            check_resampling(resamples or 0, seed=seed)
         except ValueError as error:
             raise CommandError(str(error)) from error
-        found = results(run, resamples=options["resamples"], seed=seed)
+        found = results(run, resamples=resamples, seed=seed)
+        by_image = times_of(run) > 1 and not options["summary"]  # else Wilson's intervals, or none
         rows = question_data(found) if options["summary"] else share_data(found)
         columns = SUMMARY_COLUMNS if options["summary"] else COLUMNS
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(columns, rows), ending="")
+            if by_image:
+                output.write_method(self, resamples, over="images", format="csv")
             return
         simulated = run.backend == FAKE
         if options["format"] == "json":
-            about = {"run": run.pk, "name": run.name, "model": run.model, "simulated": simulated}
+            about = {
+                "run": run.pk,
+                "name": run.name,
+                "model": run.model,
+                "simulated": simulated,
+                "intervals": output.method_name(resamples) if by_image else "Wilson",
+            }
             self.stdout.write(output.as_json(about, rows), ending="")
             return
         if simulated:
@@ -127,6 +131,8 @@ class Command(BaseCommand):
             self.stdout.write(f"Run {run.pk}, '{run.name}', has no answer yet.")
             return
         self.stdout.write(output.as_table(columns, rows), ending="")
+        if by_image:
+            output.write_method(self, resamples, over="images", format="table")
 
 
 def _questions(path: Path | None) -> tuple[Question, ...]:

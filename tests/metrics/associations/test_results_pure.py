@@ -74,7 +74,7 @@ def test_shares_and_jaccard_against_plain_computations():
     draws = random.Random(3)
     pairs = {(f"group {draws.randrange(12)}", f"word {draws.randrange(30)}") for _ in range(120)}
     here, there = ({pair for pair in pairs if draws.random() < 0.7} for _ in range(2))
-    found = comparison_stats.jaccard(here, there, rng=np.random.default_rng(5))
+    found = comparison_stats.jaccard(here, there, rng=np.random.default_rng(5), resamples=1000)
     assert found.value == len(here & there) / len(here | there)
     assert found.low < found.value < found.high
     # the same resamples, drawn one by one

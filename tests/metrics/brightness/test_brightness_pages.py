@@ -57,8 +57,8 @@ def files(name: str, *colours: tuple[int, int, int]) -> None:
 @pytest.fixture
 def pairs(monkeypatch):
     """An initial set, and one that was made of it."""
-    initial, before = measured.a_run("before", {"White": [100, 120]}, image_set="initial")
-    changed, after = measured.a_run("after", {"White": [130, 150]}, image_set="made")
+    initial, before = measured.a_run("before", {"White": [100, 120, 100, 120]}, image_set="initial")
+    changed, after = measured.a_run("after", {"White": [130, 150, 130, 150]}, image_set="made")
     of = {made.pk: (one.pk, 0.5, 1) for made, one in zip(after["White"], before["White"], strict=True)}
     monkeypatch.setattr(data, "initial_images", lambda image_set: of if image_set.name == "made" else {})
     return initial, changed
@@ -277,11 +277,11 @@ def test_the_api_reads_what_the_pages_show(pairs):
     initial, changed = pairs
     program = Program(factories.user(lead=True))
     listed = program.get("brightness-runs").json()["results"]
-    assert [(one["name"], one["jobs"]["done"]) for one in listed] == [("after", 2), ("before", 2)]
+    assert [(one["name"], one["jobs"]["done"]) for one in listed] == [("after", 4), ("before", 4)]
     found = program.get(f"brightness-runs/{changed.pk}").json()
     [row] = found["results"]
-    assert (found["crop"], found["made"], found["missing"], found["drawn"]) == ("published", 2, [], False)
-    assert (row["group"], row["strength"], row["rgb"], row["compared"]) == ("White", 0.5, 140, 2)
+    assert (found["crop"], found["made"], found["missing"], found["drawn"]) == ("published", 4, [], False)
+    assert (row["group"], row["strength"], row["rgb"], row["compared"]) == ("White", 0.5, 140, 4)
     assert row["change"] == pytest.approx(100 * 30 / 110)
     assert row["change_low"] <= row["change"] <= row["change_high"]
     [row] = program.get(f"brightness-runs/{initial.pk}").json()["results"]

@@ -4,7 +4,14 @@
 import numpy as np
 import pytest
 
-from benchmarks import coverage_agreement, coverage_captions, coverage_groups, coverage_shares, pull_coverage
+from benchmarks import (
+    coverage_agreement,
+    coverage_captions,
+    coverage_groups,
+    coverage_images,
+    coverage_shares,
+    pull_coverage,
+)
 from benchmarks.coverage import STEREO, Design
 from benchmarks.coverage_agreement import EACH, READINGS
 from benchmarks.coverage_captions import ATTRIBUTES, KINDS
@@ -161,19 +168,55 @@ class TestGroups:
 
 class TestPull:
     def test_the_truth_is_what_many_groups_find(self):
-        each = [pull_coverage.drawn(np.random.default_rng([6, i]), 3, 1, 0)[0] for i in range(150)]
+        each = []
+        for number in range(150):
+            rng = np.random.default_rng([6, number])
+            ((values, _),) = pull_coverage.drawn(rng, [pull_coverage.pictures(rng, 3)], 3, "clustered", 0)
+            each.append(values)
         true = pull_coverage.truth(3)
         for name, value in zip(pull.COLUMNS, np.mean(each, axis=0), strict=True):
             assert value == pytest.approx(true[name], abs=0.02)
 
-    def test_intervals_within_a_set_hold_the_truth_as_often_as_they_say(self):
-        found = pull_coverage.coverage(60, 150, sizes=(10,))["10 attributes"]
+    @pytest.mark.parametrize("intervals", ["clustered", "bootstrap"])
+    def test_intervals_within_a_set_hold_the_truth_as_often_as_they_say(self, intervals):
+        found = pull_coverage.coverage(60, intervals, 150, sizes=(10,))["10 attributes"]["held"]
         assert {name: share for name, share in found.items() if share < LEAST} == {}
 
-    def test_intervals_of_two_models_hold_their_difference(self):
-        found = pull_coverage.coverage_of_differences(60, 120, sizes=(10,))["10 attributes"]
+    @pytest.mark.parametrize("intervals", ["clustered", "bootstrap"])
+    def test_intervals_of_two_models_hold_their_difference(self, intervals):
+        found = pull_coverage.coverage_of_differences(60, intervals, 120, sizes=(10,))["10 attributes"][
+            "held"
+        ]
+        assert {name: share for name, share in found.items() if share < LEAST} == {}
+
+    @pytest.mark.parametrize("compared", [False, True])
+    def test_clustered_intervals_of_few_groups_hold_the_truth(self, compared):
+        simulate = pull_coverage.coverage_of_contrasts if compared else pull_coverage.coverage_of_means
+        found = simulate(80, "clustered", sizes=(5,))["5 groups"]["held"]
         assert {name: share for name, share in found.items() if share < LEAST} == {}
 
     def test_similarities_that_count_a_prompt_with_itself_are_found_out(self, monkeypatch):
         monkeypatch.setattr(pull, "_recentre_within", lambda drawn, _: drawn)
-        assert pull_coverage.coverage(40, 150, sizes=(10,))["10 attributes"]["s_s_s"] < 0.85
+        found = pull_coverage.coverage(40, "bootstrap", 150, sizes=(10,))["10 attributes"]["held"]
+        assert found["s_s_s"] < 0.85
+
+
+class TestImages:
+    @pytest.mark.parametrize(
+        ("study", "truth"),
+        [
+            (coverage_images.share(12, 5, 0.1, 0.5), 0.1),
+            (coverage_images.share(12, 1, 0.02, 0.1), 0.02),
+            (coverage_images.mean_entailment(12, 40), 0.2),
+            (coverage_images.brightness(12, 3, of_change=True), 10.0),
+            (coverage_images.effect_size((8, 8), 0.8, "normal"), 0.8),
+        ],
+    )
+    def test_clustered_intervals_hold_the_truth(self, study, truth):
+        found = coverage_images.coverage(study, truth, method="clustered", studies=80)
+        assert found["held"] >= LEAST
+
+    def test_intervals_without_width_are_found_out(self):
+        """No resample of images without a text of a kind has one."""
+        rare = coverage_images.share(12, 1, 0.02, 0.1)
+        assert coverage_images.coverage(rare, 0.02, method="bootstrap", studies=80)["held"] < 0.5

@@ -201,6 +201,13 @@ def test_the_command(image_set, tmp_path):
     words.write_text("Asian: a\n")
     changed = command("faces", "--format", "csv", "--words", str(words), "--nouns", "woman").splitlines()
     assert changed[1].split(",")[3:6] == ["Asian", "3", "1"]
+    for method, options in (
+        ("clustered over images", ()),
+        ("bootstrap over images, 200", ("--resamples", "200")),
+    ):
+        assert f"95 % intervals: {method}" in command("faces", *options)
+    with pytest.raises(CommandError, match="an option of --intervals bootstrap"):
+        command("faces", "--intervals", "clustered", "--resamples", "200")
     # the paper's own nouns
     only = command("faces", "--format", "csv", "--nouns", "person,man,woman").splitlines()
     assert only[1].split(",")[3:6] == ["Asian", "3", "2"]
