@@ -101,7 +101,7 @@ class Influences:
             return _root(by_image, self.step), np.full(len(by_image), max(of_images, 1.0))
         beyond = weights @ (self.annotators.change**2 - self.answers)
         by_annotator = beyond / total * identified.sum()
-        variance = np.maximum(by_image + by_annotator, _LEAST * by_image)
+        variance = least_variance(by_image, by_annotator)
         of_annotators = max(total**2 / float(((weights * identified) ** 2).sum()) - 1, 0.5)
         noisy = np.maximum(by_annotator, 0.0) + self.answers.sum(axis=0)
         spread = by_image**2 / (of_images + 2) + noisy**2 / (of_annotators + 2)
@@ -110,9 +110,26 @@ class Influences:
         return _root(variance, self.step), np.maximum(freedom, 1.0)
 
     @property
+    def annotator_variances(self) -> Floats:
+        """s of `standard_errors` (M,): how much M scores vary between annotators, each with all answers. By
+        chance it can be negative. NaN if no identified annotator answered about two images."""
+        h = self.annotators.mass
+        weights = np.divide(1.0, h, out=np.zeros_like(h), where=h > 0)
+        total = float((weights * np.maximum(h**2 - self.answer_mass, 0.0)).sum())
+        if total <= 1e-12:
+            return np.full(len(self.step), np.nan)
+        return np.asarray(weights @ (self.annotators.change**2 - self.answers) / total)
+
+    @property
     def annotators_contribute(self) -> bool:
         """Whether any identified annotator answered about two images."""
         return bool((self.annotators.mass**2 - self.answer_mass > 1e-12).any())
+
+
+def least_variance(by_image: ArrayLike, by_annotator: ArrayLike) -> Floats:
+    """The sum of both, at least three quarters of that of images."""
+    images = np.asarray(by_image, dtype=np.float64)
+    return np.asarray(np.maximum(images + np.asarray(by_annotator), _LEAST * images))
 
 
 def _root(variance: Floats, step: Floats) -> Floats:
