@@ -2,6 +2,7 @@
 
 from metrics.agreement import registry as agreement
 from metrics.captions import registry as captions
+from metrics.comparisons import ranking_scores
 from metrics.comparisons import registry as comparisons
 from metrics.depiction import registry as depiction
 from metrics.pull import registry as pull
@@ -12,6 +13,7 @@ from metrics.votes import registry as votes
 METRICS: tuple[Metric, ...] = (
     *depiction.METRICS,
     *comparisons.METRICS,
+    *ranking_scores.METRICS,
     *visual_nature.METRICS,
     *captions.METRICS,
     *pull.METRICS,

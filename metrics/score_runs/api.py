@@ -60,7 +60,7 @@ def metric_data(metric: Metric) -> dict[str, Any]:
         "computed_from": registry.describe_source(metric),
         "variants": VARIANTS,
         "scores": [{"name": name, "meaning": meaning} for name, meaning in metric.names],
-        "interval": f"95 %, {metric.resampling}" if metric.interval else None,
+        "interval": metric.intervals_of or None,
         "reference": f"PROTOCOL {metric.section}; {metric.reference}",
     }
 

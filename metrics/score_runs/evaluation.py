@@ -47,7 +47,7 @@ def evaluate(
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
     check_resampling(resamples, seed)
-    used_resamples = resamples if entry.interval else 0
+    used_resamples = resamples if entry.is_resampled else 0
     chosen = registry.parameters(entry, parameters)
     with snapshot():
         digest = inputs_digest(study, entry, chosen)

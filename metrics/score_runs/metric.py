@@ -62,8 +62,8 @@ class Metric:
     the kind they are compared with). `variants_differ`: False if the published and the corrected formula give
     the same numbers. `names`: (name, meaning) of its scores. `parts`: the possible values of a score's
     `part`. `direction`: the meaning of a larger value. `caveats`: what a reader must know before quoting it.
-    `resampling`: what its bootstrap intervals draw. `clustering`: what its clustered intervals are of; empty
-    if it has bootstrap intervals only.
+    `resampling`: what its bootstrap intervals draw; empty if it has clustered intervals only. `clustering`:
+    what its clustered intervals are of; empty if it has bootstrap intervals only.
 
     `compute` returns its rows. `fingerprint(study, parameters)` changes with every input other than the
     answers to `task` and the study's rules. `rule` describes the rule or the inputs that it uses.
@@ -97,3 +97,13 @@ class Metric:
     caveats: str = ""
     resampling: str = "two-way cluster bootstrap over images and annotators"
     clustering: str = ""
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether it can have bootstrap intervals."""
+        return self.interval and bool(self.resampling)
+
+    @property
+    def intervals_of(self) -> str:
+        """What its intervals are of, in words; empty without intervals."""
+        return f"95 %, {self.resampling or self.clustering}" if self.interval else ""

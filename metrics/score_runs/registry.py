@@ -82,7 +82,7 @@ def as_markdown() -> str:
             f"- computed from: {describe_source(metric)}\n{_optional_lines(metric)}- unit: {metric.unit}\n"
             f"- reading: {metric.direction}\n"
             f"- variants: {metric.variants_note}\n"
-            f"- interval: {f'95 %, {metric.resampling}' if metric.interval else 'none'}\n"
+            f"- interval: {metric.intervals_of or 'none'}\n"
             f"- source: PROTOCOL {metric.section}; {metric.reference}\n"
         )
     return "\n".join(parts)

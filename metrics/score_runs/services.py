@@ -36,10 +36,11 @@ def request(
 ) -> ScoreRun:
     """The run of `metric` for the present inputs: the existing one, or a new pending one.
 
-    `resamples` None means BOOTSTRAP_RESAMPLES of the settings; a metric without intervals always has 0. A run
-    that failed for the same inputs is returned unchanged; `retry` resets it. A finished run that is not the
-    newest is confirmed, so that it is preferred to later runs of other answers. Raises ValueError for an
-    unknown metric, variant or parameter, and for missing embeddings. Call tasks.enqueue(run) afterwards.
+    `resamples` None means BOOTSTRAP_RESAMPLES of the settings; a metric without bootstrap intervals always
+    has 0. A run that failed for the same inputs is returned unchanged; `retry` resets it. A finished run that
+    is not the newest is confirmed, so that it is preferred to later runs of other answers. Raises ValueError
+    for an unknown metric, variant or parameter, and for missing embeddings. Call tasks.enqueue(run)
+    afterwards.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -54,7 +55,7 @@ def request(
         parameters=queries.serialize_parameters(chosen),
         digest=inputs_digest(study, entry, chosen),
         seed=seed,
-        resamples=requested_resamples if entry.interval else 0,
+        resamples=requested_resamples if entry.is_resampled else 0,
     )
     newest = None if created else queries.newest_run(study, metric, variant, parameters)
     if newest is not None and newest != run and run.state == JobState.DONE:

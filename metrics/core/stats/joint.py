@@ -47,14 +47,15 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
     .. math:: F = \frac{\sum_g (x_g - \bar x)^2}{\operatorname{tr}(P \Sigma)}, \qquad
               f_1 = \frac{\operatorname{tr}(P \Sigma)^2}{\operatorname{tr}(P \Sigma P \Sigma)}, \qquad
               f_2 = \frac{\operatorname{tr}(P \Sigma)^2}
-                    {\sum_g (P_{gg} \Sigma^I_{gg})^2 / (\nu_g + 2) + \operatorname{tr}((P \Sigma^J)^2) / \nu_J}
+                    {\sum_g (P_{gg} V_g)^2 / (\nu_g + 2) + \operatorname{tr}((P S)^2) / (\nu_S + 2)}
 
-    with :math:`P = I - 1/G` and the two-way covariance matrix :math:`\Sigma`, of images and of annotators: the
-    ANOVA-type statistic of Brunner, Dette & Munk (1997, doi:10.1080/01621459.1997.10473671), an F whose
-    degrees of freedom match two moments (Box 1954, doi:10.1214/aoms/1177728786). A Wald statistic would need
-    the inverse of :math:`\Sigma`, which need not be positive definite, and whose annotators' part has no
-    larger rank than there are annotators. Squares of estimated covariances are too large by chance: the trace
-    is corrected as by Bai & Saranadasa (1996, Statistica Sinica 6, 311-329).
+    with :math:`P = I - 1/G`, the two-way covariance matrix :math:`\Sigma`, and its variances V of images and
+    covariances S of annotators, with the answers that are in both: the ANOVA-type statistic of Brunner, Dette
+    & Munk (1997, doi:10.1080/01621459.1997.10473671), an F whose degrees of freedom match two moments (Box
+    1954, doi:10.1214/aoms/1177728786). A Wald statistic would need the inverse of :math:`\Sigma`, which need
+    not be positive definite, and whose annotators' part has no larger rank than there are annotators. Squares
+    of estimated covariances are too large by chance: the trace is corrected as by Bai & Saranadasa (1996,
+    Statistica Sinica 6, 311-329).
 
     A score without a variance (a single image or annotator) or value is left out; NaN if fewer than two are
     left. Raises ValueError unless there is an element of `scores`, of one score, for each of `values`.
@@ -83,8 +84,8 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
         + (answers**2).sum()
     )
     f1 = float(np.clip(size**2 / square if square > 0 else np.inf, 1, number - 1))
-    of_people = by_people / float(found.of_annotators.diagonal().min())
-    f2 = max(size**2 / (float(own.sum()) + max(of_people, 0.0)), 1.0)
+    of_people = by_people / (float(found.of_annotators.diagonal().mean()) + 2)
+    f2 = max(size**2 / (float(own.sum()) + of_people), 1.0)
     return float(stats.f.sf(float(((points - points.mean()) ** 2).sum()) / size, f1, f2))
 
 
@@ -122,8 +123,8 @@ def _known(values: ArrayLike, scores: Sequence[Influences]) -> tuple[Floats, lis
     points = np.asarray(values, dtype=np.float64)
     if points.shape != (len(scores),) or any(one.step.shape != (1,) for one in scores):
         raise ValueError(
-            f"There are values of shape {points.shape} and {len(scores)} influences; each value needs those of "
-            "one score."
+            f"There are values of shape {points.shape} and {len(scores)} influences; each value needs those "
+            "of one score."
         )
     errors = np.array([one.standard_errors()[0][0] for one in scores])
     known = np.isfinite(points) & np.isfinite(errors) if len(scores) else np.zeros(0, dtype=np.bool_)
@@ -170,7 +171,7 @@ def _covariance(scores: Sequence[Influences]) -> _Covariance:
 def _products(parts: Sequence[Clusters]) -> Floats:
     """Sums of products of the changes without each cluster, (G, G). Most images are of one group only: those
     of several are in a table."""
-    labels, place, times = np.unique(
+    _, place, times = np.unique(
         np.concatenate([part.labels for part in parts]), return_inverse=True, return_counts=True
     )
     row_of = np.cumsum(times > 1) - 1
@@ -189,9 +190,9 @@ def _products(parts: Sequence[Clusters]) -> Floats:
 def _squared(estimated: Floats, freedom: Floats) -> float:
     """The sum of the squares of a covariance matrix, without what chance adds to those of its estimate."""
     of_chance = np.outer(estimated.diagonal(), estimated.diagonal()) / freedom
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(np.isinf(freedom), 1.0, freedom**2 / ((freedom - 1) * (freedom + 2)))
-    exact = np.where(freedom > 1, factor * (estimated**2 - of_chance), estimated**2)
+    exact = np.where(freedom > 1.5, factor * (estimated**2 - of_chance), estimated**2)
     return max(float(exact.sum()), 0.0)
 
 
