@@ -101,7 +101,7 @@ class Influences:
             return _root(by_image, self.step), np.full(len(by_image), max(of_images, 1.0))
         beyond = weights @ (self.annotators.change**2 - self.answers)
         by_annotator = beyond / total * identified.sum()
-        variance = least_variance(by_image, by_annotator)
+        variance = np.maximum(by_image + by_annotator, _LEAST * by_image)
         of_annotators = max(total**2 / float(((weights * identified) ** 2).sum()) - 1, 0.5)
         noisy = np.maximum(by_annotator, 0.0) + self.answers.sum(axis=0)
         spread = by_image**2 / (of_images + 2) + noisy**2 / (of_annotators + 2)
@@ -124,12 +124,6 @@ class Influences:
     def annotators_contribute(self) -> bool:
         """Whether any identified annotator answered about two images."""
         return bool((self.annotators.mass**2 - self.answer_mass > 1e-12).any())
-
-
-def least_variance(by_image: ArrayLike, by_annotator: ArrayLike) -> Floats:
-    """The sum of both, at least three quarters of that of images."""
-    images = np.asarray(by_image, dtype=np.float64)
-    return np.asarray(np.maximum(images + np.asarray(by_annotator), _LEAST * images))
 
 
 def _root(variance: Floats, step: Floats) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats.checks import Bools, Floats
-from metrics.core.stats.influence import Clusters, Influences, least_variance
+from metrics.core.stats.influence import Clusters, Influences
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,9 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
     of estimated covariances are too large by chance: the trace is corrected as by Bai & Saranadasa (1996,
     Statistica Sinica 6, 311-329).
 
+    What annotators add to a trace or a variance is taken to be at least 0: their effects on all scores cancel
+    here, and where few people judge, each many of the images, the estimate of the rest is too low.
+
     A score without a variance (a single image or annotator) or value is left out; NaN if fewer than two are
     left. Raises ValueError unless there is an element of `scores`, of one score, for each of `values`.
     """
@@ -72,7 +75,7 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
     images, people, answers = (
         centre @ part @ centre for part in (found.images, found.annotators, np.diag(found.answers))
     )
-    size = float(least_variance(np.trace(images), np.trace(people - answers)))
+    size = float(np.trace(images) + max(np.trace(people - answers), 0.0))
     own = (centre.diagonal() * found.images.diagonal()) ** 2 / (found.of_images + 2)
     by_people = _squared(people, found.of_annotators)
     square = float(
@@ -192,15 +195,16 @@ def _squared(estimated: Floats, freedom: Floats) -> float:
     of_chance = np.outer(estimated.diagonal(), estimated.diagonal()) / freedom
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(np.isinf(freedom), 1.0, freedom**2 / ((freedom - 1) * (freedom + 2)))
-    exact = np.where(freedom > 1.5, factor * (estimated**2 - of_chance), estimated**2)
+        exact = np.where(freedom > 1.5, factor * (estimated**2 - of_chance), estimated**2)
     return max(float(exact.sum()), 0.0)
 
 
 def _of_pairs(found: _Covariance) -> tuple[Floats, Floats]:
-    """Standard errors and degrees of freedom of the differences of all pairs, (G, G) each, as those of one
-    score (`Influences.standard_errors`)."""
+    """Standard errors of the differences of all pairs, as those of one score (`Influences.standard_errors`)
+    but at least those of images, and their degrees of freedom by Satterthwaite, which the far tails of many
+    pairs need; (G, G) each."""
     images, people = (_of_differences(part) for part in (found.images, found.of_people))
-    variance = least_variance(images, people)
+    variance = images + np.maximum(people, 0.0)
     of_images = found.of_images[:, None] + found.of_images + 1
     own = found.of_annotators.diagonal()
     of_annotators = np.maximum(own[:, None], own)
@@ -208,8 +212,7 @@ def _of_pairs(found: _Covariance) -> tuple[Floats, Floats]:
     noisy = np.maximum(people, 0.0) + found.noise[:, None] + found.noise
     spread = images**2 / (of_images + 2) + noisy**2 / (of_annotators + 2)
     ratio = np.divide(variance**2, spread, out=np.ones_like(spread), where=spread > 0)
-    freedom = np.sqrt(np.maximum(ratio, 1.0) * (of_images + of_annotators))
-    return np.sqrt(variance), np.maximum(freedom, 1.0)
+    return np.sqrt(variance), np.maximum(ratio, 1.0)
 
 
 def _of_differences(covariance: Floats) -> Floats:
