@@ -34,7 +34,10 @@ class _Covariance:
     annotators: Floats
     of_annotators: Floats
     answers: Floats
-    noise: Floats
+
+    @property
+    def people_freedom(self) -> float:
+        return float(self.of_annotators.diagonal().mean())
 
     @property
     def of_people(self) -> Floats:
@@ -87,7 +90,7 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
         + (answers**2).sum()
     )
     f1 = float(np.clip(size**2 / square if square > 0 else np.inf, 1, number - 1))
-    of_people = by_people / (float(found.of_annotators.diagonal().mean()) + 2)
+    of_people = by_people / (found.people_freedom + 2)
     f2 = max(size**2 / (float(own.sum()) + of_people), 1.0)
     return float(stats.f.sf(float(((points - points.mean()) ** 2).sum()) / size, f1, f2))
 
@@ -143,7 +146,7 @@ def _covariance(scores: Sequence[Influences]) -> _Covariance:
     if not len(labels):
         none = np.zeros((len(scores), len(scores)))
         endless = np.full(none.shape, np.inf)
-        return _Covariance(images, of_images, none, endless, none[0], none[0])
+        return _Covariance(images, of_images, none, endless, none[0])
     change, h, answers, squares = (np.zeros((len(labels), len(scores))) for _ in range(4))
     for column, one in enumerate(scores):
         rows = np.searchsorted(labels, one.annotators.labels)
@@ -167,7 +170,6 @@ def _covariance(scores: Sequence[Influences]) -> _Covariance:
         factor * ((weight * change).T @ change),
         np.maximum(effective - 1, 0.5),
         factor.diagonal() * (weight * answers).sum(axis=0),
-        answers.sum(axis=0),
     )
 
 
@@ -200,19 +202,18 @@ def _squared(estimated: Floats, freedom: Floats) -> float:
 
 
 def _of_pairs(found: _Covariance) -> tuple[Floats, Floats]:
-    """Standard errors of the differences of all pairs, as those of one score (`Influences.standard_errors`)
-    but at least those of images, and their degrees of freedom by Satterthwaite, which the far tails of many
-    pairs need; (G, G) each."""
-    images, people = (_of_differences(part) for part in (found.images, found.of_people))
-    variance = images + np.maximum(people, 0.0)
-    of_images = found.of_images[:, None] + found.of_images + 1
-    own = found.of_annotators.diagonal()
-    of_annotators = np.maximum(own[:, None], own)
-    of_annotators = np.where(np.isinf(of_annotators), 0.0, of_annotators)
-    noisy = np.maximum(people, 0.0) + found.noise[:, None] + found.noise
-    spread = images**2 / (of_images + 2) + noisy**2 / (of_annotators + 2)
-    ratio = np.divide(variance**2, spread, out=np.ones_like(spread), where=spread > 0)
-    return np.sqrt(variance), np.maximum(ratio, 1.0)
+    """Standard errors of the differences of all pairs, and their degrees of freedom by Satterthwaite, (G, G)
+    each. What annotators add to the variance of images is estimated from all pairs together, in proportion to
+    it: that of a single pair is too uncertain for the far tails."""
+    centre = np.eye(len(found.images)) - 1 / len(found.images)
+    of_images = float(np.trace(centre @ found.images))
+    added = max(float(np.trace(centre @ found.of_people)), 0.0) / of_images if of_images > 0 else 0.0
+    people = _squared(centre @ found.annotators @ centre, found.of_annotators)
+    noise = people / (found.people_freedom + 2) / of_images**2 if of_images > 0 else 0.0
+    images = _of_differences(found.images)
+    variance = images * (1 + added)
+    freedom = (1 + added) ** 2 / (1 / (found.of_images[:, None] + found.of_images + 3) + noise)
+    return np.sqrt(variance), np.maximum(freedom, 1.0)
 
 
 def _of_differences(covariance: Floats) -> Floats:

