@@ -203,15 +203,15 @@ def _squared(estimated: Floats, freedom: Floats) -> float:
 
 def _of_pairs(found: _Covariance) -> tuple[Floats, Floats]:
     """Standard errors of the differences of all pairs, and their degrees of freedom by Satterthwaite, (G, G)
-    each. What annotators add to the variance of images is estimated from all pairs together, in proportion to
-    it: that of a single pair is too uncertain for the far tails."""
+    each. What annotators add to the variance of images is at least what they add to all pairs together, in
+    proportion: that of a single pair is too uncertain for the far tails."""
     centre = np.eye(len(found.images)) - 1 / len(found.images)
     of_images = float(np.trace(centre @ found.images))
     added = max(float(np.trace(centre @ found.of_people)), 0.0) / of_images if of_images > 0 else 0.0
     people = _squared(centre @ found.annotators @ centre, found.of_annotators)
     noise = people / (found.people_freedom + 2) / of_images**2 if of_images > 0 else 0.0
     images = _of_differences(found.images)
-    variance = images * (1 + added)
+    variance = images + np.maximum(_of_differences(found.of_people), added * images)
     freedom = (1 + added) ** 2 / (1 / (found.of_images[:, None] + found.of_images + 3) + noise)
     return np.sqrt(variance), np.maximum(freedom, 1.0)
 
