@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 
 from annotation import policies
 from metrics.comparisons import queries as pages
+from metrics.comparisons import rankings
 from metrics.comparisons.queries import score_requests
 from metrics.core.answers import has_simulated_answers
 from metrics.core.studies import get_depiction_study_or_404
@@ -26,7 +27,8 @@ _NAMES = [name for metric in contrasts.METRICS for name in contrasts.NAMES[metri
 @require_safe
 def compare(request: HttpRequest, name: str) -> HttpResponse:
     """`?with=` is the key of an offered comparison: another study that the user leads, or a split of this
-    one. The contrasts of each group and region are always shown."""
+    one. The places of groups and image sets, and the contrasts of each group and region, are always
+    shown."""
     study = get_depiction_study_or_404(request, name)
     choices = pages.choices(study, policies.studies_led_by(request.user))
     key = request.GET.get("with", "")
@@ -36,9 +38,10 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
     variant = Variant.CORRECTED
     runs = pages.stored_runs(study, choice, variant) if choice else {}
     compared = score_requests(choice) if choice else []
-    requests = [*compared, *freshness.default_requests(contrasts.METRICS)]
+    requests = [*compared, *freshness.default_requests([rankings.METRIC, *contrasts.METRICS])]
     newest = [queries.newest_run(study, metric, variant) for metric in contrasts.METRICS]
     contrast_runs = [run for run in newest if run is not None]
+    ranking_run = queries.newest_run(study, rankings.METRIC, variant)
     rows = contrasts.contrasts(contrast_runs, _NAMES) if contrast_runs else []
     studies = [study, choice.other] if choice and choice.other else [study]
     return render(
@@ -50,6 +53,8 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
             "choices": choices,
             "choice": choice,
             "tables": [(run, pages.comparison_rows(run), _COLUMNS[metric]) for metric, run in runs.items()],
+            "ranking_run": ranking_run,
+            "rankings": rankings.rankings(ranking_run) if ranking_run else [],
             "contrast_runs": contrast_runs,
             "contrast_columns": [COLUMNS[name] for name in _NAMES],
             "regions": [row for row in rows if row.group is None],

@@ -10,6 +10,7 @@ from annotation.models import IdentityGroup
 from metrics.core.answers import has_simulated_answers
 from metrics.core.studies import get_depiction_study_or_404
 from metrics.core.tables import parse_id, requested_order, url_with
+from metrics.depiction import sensitivity_scores
 from metrics.depiction.queries.gallery import DISAGREEMENT_CHOICES, Filters, gallery_page
 from metrics.depiction.queries.identities import (
     COLUMNS,
@@ -18,6 +19,7 @@ from metrics.depiction.queries.identities import (
     identity_page,
     identity_table,
 )
+from metrics.depiction.queries.sensitivity import sensitivity
 from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs.queries import score_history
@@ -36,6 +38,10 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
         variant = str(Variant.CORRECTED)
     run = queries.newest_run(study, "tendency", variant)
     offensiveness = queries.newest_run(study, "offensiveness", variant) if run else None
+    named = run is None or sensitivity_scores.are_identified(study)
+    widths = None if named else queries.newest_run(study, "annotator_sensitivity", Variant.CORRECTED)
+    wanted = freshness.default_requests(["tendency", "offensiveness"], variant)
+    wanted += [] if named else freshness.default_requests(["annotator_sensitivity"])
     order = requested_order(request, COLUMNS, TEXT_COLUMNS, default="theta")
     all_rows, not_reported = identity_table(study, run, offensiveness, order)
     search, region = request.GET.get("q", ""), request.GET.get("region", "")
@@ -48,15 +54,15 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
             "variant": variant,
             "variants": [(value, url_with(request, variant=value)) for value in Variant.values],
             "run": run,
+            "sensitivity_run": widths,
+            "sensitivity": sensitivity(widths) if widths else None,
             "rows": [row for row in all_rows if row.matches(search) and region in {"", row.group.region}],
             "not_reported": not_reported,
             "search": search,
             "region": region,
             "regions": sorted({row.group.region for row in all_rows} - {""}),
             **order.context(request, COLUMNS, TEXT_COLUMNS),
-            **freshness.page_context(
-                request, study, freshness.default_requests(["tendency", "offensiveness"], variant)
-            ),
+            **freshness.page_context(request, study, wanted),
         },
     )
 

@@ -98,7 +98,8 @@ def choose_intervals(
 
     `intervals` None is the choice of the study; but a given number of resamples, or a seed other than 0,
     means the bootstrap, and 0 resamples no intervals. A bootstrap without `resamples` draws
-    BOOTSTRAP_RESAMPLES of the settings, and so does a metric that has no clustered intervals.
+    BOOTSTRAP_RESAMPLES of the settings, and so does a metric that has no clustered intervals. A metric that
+    cannot be resampled has clustered ones.
 
     Raises ValueError for an unknown method, 1 to 99 resamples, which are too few for the tails of a 95 %
     interval, a negative seed, and resamples or a seed that contradict `intervals`.
@@ -118,7 +119,7 @@ def choose_intervals(
         raise ValueError(f"{resamples} resamples, but no intervals: choose bootstrap, or no resamples.")
     if intervals == RunIntervals.NONE or not metric.interval:
         return IntervalMethod(RunIntervals.NONE.value, seed=seed)
-    if intervals == RunIntervals.CLUSTERED and metric.clustering:
+    if metric.clustering and (intervals == RunIntervals.CLUSTERED or not metric.resampling):
         return IntervalMethod(RunIntervals.CLUSTERED.value)
     drawn = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples
     return IntervalMethod(RunIntervals.BOOTSTRAP.value, drawn, seed)

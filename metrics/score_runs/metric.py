@@ -62,8 +62,8 @@ class Metric:
     the kind they are compared with). `variants_differ`: False if the published and the corrected formula give
     the same numbers. `names`: (name, meaning) of its scores. `parts`: the possible values of a score's
     `part`. `direction`: the meaning of a larger value. `caveats`: what a reader must know before quoting it.
-    `resampling`: what its bootstrap intervals draw. `clustering`: what its clustered intervals are of; empty
-    if it has bootstrap intervals only.
+    `resampling`: what its bootstrap intervals draw; empty if it has clustered intervals only. `clustering`:
+    what its clustered intervals are of; empty if it has bootstrap intervals only.
 
     `compute` returns its rows. `fingerprint(study, parameters)` changes with every input other than the
     answers to `task` and the study's rules. `rule` describes the rule or the inputs that it uses.

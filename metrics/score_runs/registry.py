@@ -93,8 +93,8 @@ def describe_interval(metric: Metric) -> str | None:
     """What the intervals of a metric are computed from, by either method; None if it has none."""
     if not metric.interval:
         return None
-    methods = [f"clustered by {metric.clustering}"] if metric.clustering else []
-    return f"95 %, {'; or '.join([*methods, metric.resampling])}"
+    methods = [f"clustered by {metric.clustering}" if metric.clustering else "", metric.resampling]
+    return f"95 %, {'; or '.join(filter(None, methods))}"
 
 
 def describe_method(run: ScoreRun) -> str:

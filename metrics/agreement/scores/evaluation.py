@@ -39,7 +39,6 @@ def evaluate_agreement(
     seed: int = 0,
     clustered: bool = False,
     known_tallies: Sequence[Tally] | None = None,
-    clustered: bool = False,
 ) -> list[AgreementRow]:
     """Rows for every task of `study` that has answers.
 

@@ -127,6 +127,17 @@ class Influences:
         return _root(variance, self.step), np.maximum(freedom, 1.0)
 
     @property
+    def annotator_variances(self) -> Floats:
+        """s of `standard_errors` (M,): how much M scores vary between annotators, each with all answers. By
+        chance it can be negative. NaN if no identified annotator answered about two images."""
+        h = self.annotators.mass
+        weights = np.divide(1.0, h, out=np.zeros_like(h), where=h > 0)
+        total = float((weights * np.maximum(h**2 - self.answer_mass, 0.0)).sum())
+        if total <= 1e-12:
+            return np.full(len(self.step), np.nan)
+        return np.asarray(weights @ (self.annotators.change**2 - self.answers) / total)
+
+    @property
     def annotators_contribute(self) -> bool:
         """Whether any identified annotator answered about two images."""
         return bool((self.annotators.mass**2 - self.answer_mass > 1e-12).any())

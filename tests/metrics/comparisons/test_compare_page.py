@@ -171,5 +171,5 @@ def test_queries_do_not_grow_with_the_groups(client, lead, django_assert_num_que
     scored(one, against="two", groups={"Thai": (1.0, 1.0)})
     for count in (1, 20):
         scored(one, against="two", groups={f"group {count} {number}": (1.0, 1.0) for number in range(count)})
-        with django_assert_num_queries(16):
+        with django_assert_num_queries(17):
             page(client, **{"with": "study:two"})

@@ -77,7 +77,11 @@ def test_it_is_asked_for_in_the_background_and_its_absence_is_said(client, study
     question = re.search(r'hx-get="([^"]+fresh[^"]+)"', shown).group(1)
     assert "of=tendency_contrast%3Acorrected" in question
     assert "being computed" in client.get(question).text
-    assert {run.metric for run in ScoreRun.objects.all()} == {"tendency_contrast", "offensiveness_contrast"}
+    assert {run.metric for run in ScoreRun.objects.all()} == {
+        "tendency_contrast",
+        "offensiveness_contrast",
+        "tendency_ranking",
+    }
 
 
 def test_regions_and_groups_stand_with_interval_and_q_the_largest_first(client, study):
@@ -129,5 +133,5 @@ def test_queries_do_not_grow_with_the_groups(client, study, django_assert_num_qu
         for number in range(count):
             group = factories.group(f"group {count} {number}")
             Score.objects.create(run=run, group=group, name="l_stereo", value=number, n=2)
-        with django_assert_num_queries(12):
+        with django_assert_num_queries(13):
             page(client)

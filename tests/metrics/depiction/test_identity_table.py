@@ -211,12 +211,12 @@ def test_queries_do_not_grow_with_the_groups(client, study, lead, django_assert_
     finished_run(study, {"a": (0.1, 1.0)})
     client.force_login(lead)
     url = reverse("identities", args=["pictures"])
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         client.get(url)
     run = ScoreRun.objects.get()
     for number in range(20):
         group = factories.group(f"group {number}")
         for name in ("l_stereo", "l_random", "theta"):
             Score.objects.create(run=run, group=group, name=name, value=1, n=3)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         assert len(names_in(client.get(url))) == 21

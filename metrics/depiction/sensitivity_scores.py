@@ -1,0 +1,179 @@
+"""How wide intervals would be if annotators who are not identified were few people who differ (PROTOCOL §10,
+§13)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotation.models import Study, TaskKind
+from metrics.core.answers import counted_responses, describe_stereotype_rule, stereotypes
+from metrics.core.fingerprints import fingerprint
+from metrics.core.stats import clustered, sensitivity
+from metrics.core.stats.influence import Influences
+from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.scales import SHARE
+from metrics.depiction import data, stats
+from metrics.depiction.data import GroupFrame, read_depiction
+from metrics.depiction.likelihood_influences import likelihood_influences
+from metrics.score_runs.metric import Metric, NothingToCompute, stereotype_rule
+from metrics.score_runs.rows import Inputs, ScoreRow, score_row
+
+PEOPLE = (12, 30)
+ASSUMED = (0.5, 1.0, 1.5)
+"""The standard deviations, in logits, that are assumed without a study to learn from."""
+_MAX_STUDIES = 5
+_IDENTIFIED = "The annotators of this study are identified: its intervals include how they differ."
+
+
+@dataclass(frozen=True)
+class _Share:
+    value: float
+    n: int
+    influences: Influences
+
+
+def are_identified(study: Study) -> bool:
+    """Whether the annotator of the first answer about images is known. One query."""
+    rows = counted_responses(study, TaskKind.DEPICTION).order_by().values_list("annotator_id", flat=True)
+    return any(annotator is not None for annotator in rows[:1])
+
+
+def compared_studies(study: Study) -> list[Study]:
+    """The newest studies with identified annotators that all leads of `study` lead too, and so everyone who
+    may read its scores. Simulated answers say nothing about people."""
+    found = Study.objects.filter(tasks__kind=TaskKind.DEPICTION, opened_at__isnull=False).exclude(pk=study.pk)
+    if not study.simulated:
+        found = found.filter(simulated=False)
+    for lead in study.leads.all():
+        found = found.filter(leads=lead)
+    newest = found.distinct().order_by("-opened_at", "-pk").select_related("stereotype_source")
+    kept: list[Study] = []
+    for one in newest.iterator():
+        if are_identified(one):
+            kept.append(one)
+        if len(kept) == _MAX_STUDIES:
+            break
+    return kept
+
+
+def check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
+    if are_identified(study):
+        raise NothingToCompute(_IDENTIFIED)
+
+
+def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """Changes with the stereotypes, and with the answers of the studies that are compared."""
+    parts = data.inputs_fingerprint(study, parameters)
+    for one in compared_studies(study):
+        answers = fingerprint(counted_responses(one, TaskKind.DEPICTION))
+        parts += [one.pk, describe_stereotype_rule(one), answers, fingerprint(stereotypes(one))]
+    return parts
+
+
+def annotator_sensitivity_scores(inputs: Inputs) -> list[ScoreRow]:
+    shares = []
+    for frame in read_depiction(inputs.study, by_response=True):
+        if (frame.annotators >= 0).any():
+            raise NothingToCompute(_IDENTIFIED)
+        found = _l_stereo(frame)
+        if found is not None:
+            kept = frame.only(np.zeros(len(frame.answers), dtype=np.bool_))
+            shares.append((kept, found))
+    low, middle, high, groups = _deviations(inputs.study)
+    assumed = None if groups else Interval(low, high)
+    rows = [score_row("annotator_sd", middle, groups, assumed)]
+    for group, share in shares:
+        rows.append(score_row("half_width", _half_width(share, share.influences), share.n, group=group))
+        for people in PEOPLE:
+            widths = [
+                _half_width(
+                    share,
+                    sensitivity.with_annotators(
+                        [share.value], share.influences, deviation=deviation, people=people
+                    ),
+                )
+                for deviation in (low, middle, high)
+            ]
+            between = None if groups else Interval(widths[0], widths[2])
+            rows.append(score_row(f"half_width_{people}", widths[1], share.n, between, group=group))
+    return rows
+
+
+def _deviations(study: Study) -> tuple[float, float, float, int]:
+    """The lowest, middle and highest standard deviation of annotators, in logits, and how many groups of
+    other studies they come from: three times the median; 0 groups if they are assumed."""
+    found: list[float] = []
+    for other in compared_studies(study):
+        for frame in read_depiction(other, by_response=True):
+            share = _l_stereo(frame)
+            if share is not None:
+                found += sensitivity.annotator_variances([share.value], share.influences).tolist()
+    known = [variance for variance in found if np.isfinite(variance)]
+    if not known:
+        return *ASSUMED, 0
+    median = float(np.sqrt(max(float(np.median(known)), 0.0)))
+    return median, median, median, len(known)
+
+
+def _l_stereo(read: GroupFrame) -> _Share | None:
+    """L(stereo) of a group; None if it is not reported (PROTOCOL §6)."""
+    frame = read.without_none_of_above()
+    k, n = frame.sums()
+    point = stats.tendency(k, n, frame.stereotypical)
+    if point.n_stereotypical < 2:
+        return None
+    found = likelihood_influences(
+        frame.k, frame.n, answers=frame.answers, images=frame.images, annotators=frame.annotators
+    )
+    gradient = (frame.stereotypical & (n > 0)) / point.n_stereotypical
+    return _Share(point.l_stereo, point.n_stereotypical, found.of(gradient[:, None]))
+
+
+def _half_width(share: _Share, influences: Influences) -> float:
+    (interval,) = clustered.intervals([share.value], influences, SHARE)
+    return (interval.high - interval.low) / 2
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        name="annotator_sensitivity",
+        version=1,
+        title="Width of intervals if annotators were known",
+        task="depiction",
+        unit="half the width of the 95 % interval of l_stereo, a share; logits (annotator_sd)",
+        direction="larger: less certain",
+        definition=(
+            "Where annotators are not identified, intervals do not include how people differ. Half the width "
+            "of the interval of l_stereo as it is, and as it would be if the answers came from 12 or 30 "
+            "people who differ as annotators of other studies do: the variance becomes that of images plus "
+            "sigma^2 (p (1 - p))^2 / J. sigma is the median, over the groups of the newest studies with "
+            f"identified annotators that all leads of this study lead too (at most {_MAX_STUDIES} studies), "
+            "of the standard deviation of annotators' l_stereo in logits. Without such a study it is "
+            f"assumed: {ASSUMED[1]} logits, and {ASSUMED[0]} to {ASSUMED[2]} as the range."
+        ),
+        names=(
+            ("half_width", "half the width of the interval of l_stereo; n: attributes"),
+            *(
+                (
+                    f"half_width_{people}",
+                    f"the same with {people} people; low and high: of the range that is assumed, if any",
+                )
+                for people in PEOPLE
+            ),
+            ("annotator_sd", "sigma in logits; n: groups of other studies, 0 if it is assumed"),
+        ),
+        section="§10, §13",
+        interval=False,
+        caveats=(
+            "A supposition, not a measurement: who answered is not known. People of other studies saw other "
+            "images and attributes. Each of the people is supposed to have judged images drawn at random."
+        ),
+        compute=annotator_sensitivity_scores,
+        rule=stereotype_rule,
+        fingerprint=inputs_fingerprint,
+        check_inputs=check_inputs,
+    ),
+)

@@ -1,0 +1,140 @@
+"""The places of groups and image sets, as scores and on the comparison page."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from annotation.models import Study, TaskKind
+from metrics.score_runs import services as score_runs
+from metrics.score_runs.evaluation import evaluate
+from tests import factories
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
+TEXTS = ("hat", "sombrero", "kind")
+RATES = {"Mexican": 0.9, "Nepali": 0.4, "Peruvian": 0.4}
+
+
+def pictured(leads=(), *, sets=("one",), rates=RATES, images=6):
+    """A study of these groups; the stereotypes of each, rated 1 and 3, are seen so often. The images of the
+    second set show each half as often."""
+    rng = np.random.default_rng(1)
+    source = factories.source("votes")
+    study = factories.study("pictures", leads=leads, stereotype_source=source)
+    task = factories.task(study, kind=TaskKind.DEPICTION)
+    people = [factories.annotator() for _ in range(3)]
+    for group, rate in rates.items():
+        for text, rating in zip(TEXTS[:2], (1, 3), strict=True):
+            factories.association(
+                text=text, group_name=group, out_votes=(3, 0, 0), ratings=[rating], from_source=source
+            )
+        for place, name in enumerate(sets):
+            for index in range(1, images + 1):
+                picture = factories.image(
+                    group_name=group,
+                    index=index,
+                    image_set=factories.image_set(name),
+                    reference=f"{name} {group} {index}",
+                )
+                unit = factories.page_unit(task, picture=picture, texts=TEXTS)
+                for who in people:
+                    seen = (rng.random(3) < rate / (1 + place)).astype(int).tolist()
+                    factories.response(unit, values=[*seen, 0], who=who)
+    return study
+
+
+def ranked(study, variant="corrected"):
+    found = evaluate(
+        study=Study.objects.get(pk=study.pk), metric="tendency_ranking", variant=variant, resamples=0, seed=0
+    )
+    return {(row.group, row.part, row.name): row for row in found.rows}
+
+
+def test_groups_have_the_places_that_their_answers_allow():
+    found = ranked(pictured())
+    top = found["Mexican", "", "rank"]
+    assert (top.value, top.low, top.high, top.n) == (1, 1, 1, 3)
+    others = [found[name, "", "rank"] for name in ("Nepali", "Peruvian")]
+    assert sorted(one.value for one in others) == [2, 3]
+    assert all((one.low, one.high) == (2, 3) for one in others)
+    assert found["", "", "p"].value < 0.01
+    assert not any(part for _, part, _ in found)  # one image set is not compared
+
+
+def test_offensiveness_is_ranked_with_its_ratings():
+    found = ranked(pictured())
+    share, o = found["Mexican", "", "l_stereo"], found["Mexican", "", "o"]
+    assert o.value == pytest.approx(2 * share.value)  # of 1 and 3
+    assert o.low < o.value < o.high
+    assert found["Mexican", "", "o_rank"].value == 1
+    assert found["", "", "o_p"].value == pytest.approx(found["", "", "p"].value)
+
+
+def test_image_sets_are_ranked_over_the_groups_of_all():
+    found = ranked(pictured(sets=("one", "two")))
+    one, two = (found["", f"image_set: {name}", "rank"] for name in ("one", "two"))
+    assert (one.value, one.high, two.value, two.low) == (1, 1, 2, 2)
+    mean = found["", "image_set: one", "l_stereo"]
+    assert (mean.n, mean.low < mean.value < mean.high) == (3, True)
+    assert found["", "image sets", "p"].value < 0.01
+    # images of both sets are images of the group
+    both = np.mean([found["", f"image_set: {name}", "l_stereo"].value for name in ("one", "two")])
+    groups = np.mean([found[name, "", "l_stereo"].value for name in RATES])
+    assert groups == pytest.approx(both)
+
+
+def test_a_single_image_has_no_place():
+    found = ranked(pictured(rates={"Mexican": 0.9, "Nepali": 0.4}, images=1))
+    assert found["Mexican", "", "rank"].value is None
+    assert found["Mexican", "", "l_stereo"].low is None
+    assert found["", "", "p"].value is None
+
+
+def page(client) -> str:
+    return " ".join(unescape(client.get(reverse("compare", args=["pictures"])).text).split())
+
+
+def test_a_lead_sees_the_places_and_whether_groups_differ(client, lead):
+    study = pictured([lead], sets=("one", "two"))
+    assert "No scores yet" in page(client)
+    run = score_runs.request(study=study, metric="tendency_ranking", variant="corrected")
+    assert run.resamples == 0  # nothing is resampled
+    score_runs.compute_pending()
+    shown = page(client)
+    assert "They differ by more than chance" in shown
+    section = shown[shown.index('id="places"') : shown.index('id="others"')]
+    rows = [
+        [
+            " ".join(re.sub("<[^>]+>", "", cell).split())
+            for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+        ]
+        for row in re.findall(r"<tr>(<th scope=\"row\">.*?)</tr>", section)
+    ]
+    assert [row[0] for row in rows if row[0] not in {"Nepali", "Peruvian"}] == ["Mexican", "one", "two"]
+    stored = run.scores.get(name="rank", group__name="Mexican")
+    assert rows[0][2:] == ["1", f"1–{stored.high:.0f}" if stored.high > 1 else "1"]
+    assert [row[2:] for row in rows[3:]] == [["1", "1"], ["2", "2"]]
+    assert re.match(r"0\.\d\d \[0\.\d\d, 0\.\d\d\] n = 2", rows[0][1])
+
+
+def test_groups_that_do_not_differ_are_not_called_equal(client, lead):
+    pictured([lead], rates={"Mexican": 0.5, "Nepali": 0.5}, images=3)
+    study = Study.objects.get(name="pictures")
+    score_runs.request(study=study, metric="tendency_ranking", variant="corrected")
+    score_runs.compute_pending()
+    assert "That does not mean that they are equal" in page(client)
+
+
+def test_the_api_computes_and_lists_places(client, lead):
+    pictured([lead])
+    made = client.post(
+        "/api/v1/studies/pictures/score-runs",
+        {"metric": "tendency_ranking", "variant": "corrected"},
+        content_type="application/json",
+    )
+    assert made.status_code == 202
+    score_runs.compute_pending()
+    rows = client.get("/api/v1/studies/pictures/scores", {"metric": "tendency_ranking"}).json()
+    assert {row["name"] for row in rows["results"]} == {"l_stereo", "rank", "p", "o", "o_rank", "o_p"}

@@ -1,0 +1,108 @@
+"""Many scores at once: the test that all are equal, and the places that each can have."""
+
+import numpy as np
+import pytest
+
+from metrics.core.stats import clustered, influence, joint
+from metrics.core.stats.influence import influences
+
+IMAGES, PEOPLE = 15, 12
+
+
+def simulated(means, rng, *, people=PEOPLE, of_people=1.0, each=3, identified=True):
+    """Values and influences of a score of each group: answers of normal numbers, about images of its own,
+    by people who answer about images of all groups, `each` about an image."""
+    effects = of_people * rng.normal(size=people)
+    values, found = [], []
+    for group, mean in enumerate(means):
+        images = np.repeat(np.arange(IMAGES), each)
+        who = np.concatenate([rng.permutation(people)[:each] for _ in range(IMAGES)])
+        answers = mean + rng.normal(size=IMAGES)[images] + effects[who] + rng.normal(size=len(who))
+        values.append(answers.mean())
+        derivatives = (answers - answers.mean())[:, None] / len(answers)
+        found.append(
+            influences(derivatives, images=1000 * group + images, annotators=who if identified else -1 - who)
+        )
+    return np.array(values), found
+
+
+@pytest.mark.parametrize(("groups", "studies"), [(5, 300), (30, 100)])
+def test_equal_groups_are_told_apart_as_often_as_chance_allows(groups, studies):
+    rng = np.random.default_rng(groups)
+    p = np.array([joint.equal_p(*simulated(np.zeros(groups), rng)) for _ in range(studies)])
+    assert 0.02 <= (p < 0.05).mean() <= 0.08
+    assert 0.4 <= (p < 0.5).mean() <= 0.6
+
+
+def test_groups_that_differ_are_found_to_differ():
+    rng = np.random.default_rng(2)
+    p = [joint.equal_p(*simulated(np.linspace(0, 2, 8), rng)) for _ in range(20)]
+    assert max(p) < 0.001
+
+
+def test_two_groups_give_the_p_of_their_difference():
+    values, found = simulated([0.0, 0.8], np.random.default_rng(3))
+    apart = influence.total([(1.0, found[0]), (-1.0, found[1])])
+    [expected] = clustered.two_sided_p([values[0] - values[1]], apart)
+    assert joint.equal_p(values, found) == pytest.approx(expected, rel=0.3)
+
+
+def test_the_places_of_all_groups_hold_at_once():
+    rng = np.random.default_rng(4)
+    means = np.array([0.0, 0.0, 0.0, 1.0, 1.2, 5.0])
+    lowest, highest = np.array([4, 4, 4, 3, 2, 1]), np.array([6, 6, 6, 3, 2, 1])  # ties can change places
+    held = []
+    for _ in range(200):
+        found = joint.places(*simulated(means, rng))
+        held.append(bool(((found.low <= lowest) & (highest <= found.high)).all()))
+        assert (found.low <= found.place).all()
+        assert (found.place <= found.high).all()
+    assert np.mean(held) >= 0.93
+    assert found.high[-1] == 1  # 5 is far above all others
+    assert found.low[:3].min() > 1
+
+
+def test_people_who_are_the_same_in_all_groups_cancel():
+    """A large effect of people on the level of all groups leaves their order."""
+    means = [0.0, 3.0, 6.0]
+    known = joint.places(*simulated(means, np.random.default_rng(5), of_people=8.0, each=PEOPLE))
+    assert known.low.tolist() == known.high.tolist() == [3, 2, 1]
+
+
+def test_differences_have_at_least_the_standard_errors_of_single_differences():
+    _, found = simulated(np.zeros(3), np.random.default_rng(6))
+    errors, freedom = joint._of_pairs(joint._covariance(found))
+    for one, other in ((0, 1), (1, 2)):
+        apart = influence.total([(1.0, found[one]), (-1.0, found[other])])
+        expected, _ = apart.standard_errors()
+        assert 0.95 * expected[0] < errors[one, other] < 1.3 * expected[0]
+        assert 10 < freedom[one, other] < 2 * IMAGES + PEOPLE
+
+
+def test_images_of_several_groups_are_the_same_images():
+    _, [one, _] = simulated([0.0, 0.0], np.random.default_rng(7))
+    covariance = joint._covariance([one, one])
+    assert covariance.images[0, 1] == pytest.approx(covariance.images[0, 0])
+
+
+def test_a_score_without_variance_has_no_place_and_does_not_count():
+    values, found = simulated([0.0, 1.0, 2.0], np.random.default_rng(8))
+    single = influences([[0.5], [-0.5]], images=[1, 1], annotators=[1, 2])
+    places = joint.places([*values, 9.0], [*found, single])
+    np.testing.assert_array_equal(places.place, [3, 2, 1, np.nan])
+    assert np.isnan([places.low[3], places.high[3]]).all()
+    assert joint.equal_p([*values, 9.0], [*found, single]) == joint.equal_p(values, found)
+    assert np.isnan(joint.equal_p([1.0, 9.0], [found[0], single]))
+    assert joint.places([1.0, 9.0], [found[0], single]).place[0] == 1
+
+
+def test_people_who_are_not_identified_are_no_clusters():
+    values, found = simulated([0.0, 4.0], np.random.default_rng(9), identified=False)
+    assert joint.equal_p(values, found) < 0.01
+    assert joint.places(values, found).place.tolist() == [2, 1]
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    values, found = simulated([0.0, 1.0], np.random.default_rng(10))
+    with pytest.raises(ValueError, match="each value needs those of one score"):
+        joint.equal_p(values, found[:1])

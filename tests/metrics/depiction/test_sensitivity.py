@@ -1,0 +1,114 @@
+"""Widths of intervals where annotators are not identified, as scores and on the page of identity groups."""
+
+from html import unescape
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from annotation.models import Study, TaskKind
+from metrics.depiction import sensitivity_scores
+from metrics.score_runs import services as score_runs
+from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.metric import NothingToCompute
+from tests import factories
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
+TEXTS = ("hat", "sombrero", "kind")
+
+
+def judged(name, *, people=(), leads=(), images=6, **fields):
+    """A study of one group; `people` differ in how often they see its stereotypes. Without people, nobody is
+    identified."""
+    rng = np.random.default_rng(1)
+    source = factories.source("votes")
+    study = factories.study(name, leads=leads, stereotype_source=source, **fields)
+    task = factories.task(study, kind=TaskKind.DEPICTION)
+    for text in TEXTS[:2]:
+        if not source.associations.filter(attribute__text=text).exists():
+            factories.association(text=text, out_votes=(3, 0, 0), from_source=source)
+    for index in range(1, images + 1):
+        picture = factories.image(
+            index=index, image_set=factories.image_set(name), reference=f"{name} {index}"
+        )
+        unit = factories.page_unit(task, picture=picture, texts=TEXTS)
+        for place, who in enumerate(people or (None,) * 3):
+            seen = (rng.random(3) < (0.2, 0.5, 0.9)[place]).astype(int).tolist()
+            factories.response(unit, values=[*seen, 0], who=who)
+    return study
+
+
+@pytest.fixture
+def people():
+    return [factories.annotator() for _ in range(3)]
+
+
+def widths(study):
+    found = evaluate(
+        study=Study.objects.get(pk=study.pk),
+        metric="annotator_sensitivity",
+        variant="corrected",
+        resamples=0,
+        seed=0,
+    )
+    return {row.name: row for row in found.rows}
+
+
+def test_without_other_studies_a_range_is_assumed(people):
+    found = widths(judged("release"))
+    sd = found["annotator_sd"]
+    assert (sd.value, sd.low, sd.high, sd.n) == (1.0, 0.5, 1.5, 0)
+    now, of_12, of_30 = (found[name] for name in ("half_width", "half_width_12", "half_width_30"))
+    assert now.value < of_30.value < of_12.value
+    assert of_12.low < of_12.value < of_12.high
+
+
+def test_people_of_other_studies_are_the_measure(people):
+    lead = factories.user()
+    judged("theirs", people=people, leads=[lead])
+    found = widths(judged("release", leads=[lead]))
+    assert found["annotator_sd"].n == 1
+    assert 0.8 < found["annotator_sd"].value < 3
+    assert found["half_width_12"].low is None
+
+
+def test_only_studies_that_all_leads_may_read_and_that_people_answered_count(people):
+    lead, other = factories.user(), factories.user()
+    judged("theirs", people=people, leads=[other])
+    judged("programs", people=people, leads=[lead], simulated=True)
+    release = judged("release", leads=[lead])
+    assert sensitivity_scores.compared_studies(release) == []
+    before = sensitivity_scores.inputs_fingerprint(release, {})
+    Study.objects.get(name="theirs").leads.add(lead)
+    assert [one.name for one in sensitivity_scores.compared_studies(release)] == ["theirs"]
+    assert sensitivity_scores.inputs_fingerprint(release, {}) != before
+
+
+def test_identified_annotators_need_no_supposition(people):
+    study = judged("known", people=people)
+    with pytest.raises(NothingToCompute, match="are identified"):
+        score_runs.request(study=study, metric="annotator_sensitivity", variant="corrected")
+
+
+def test_a_lead_reads_it_beside_the_scores(client, lead, people):
+    release = judged("release", leads=[lead])
+    for metric in ("tendency", "annotator_sensitivity"):
+        score_runs.request(study=release, metric=metric, variant="corrected")
+    score_runs.compute_pending()
+
+    def page() -> str:
+        return " ".join(unescape(client.get(reverse("identities", args=["release"])).text).split())
+
+    assert "differ by a standard deviation of 0.5 to 1.5 logits, which is assumed" in page()
+    assert "of=annotator_sensitivity%3Acorrected" in page()
+    judged("theirs", people=people, leads=[lead])
+    score_runs.request(study=release, metric="annotator_sensitivity", variant="corrected")
+    score_runs.compute_pending()
+    shown = page()
+    assert "12 people who differ as annotators of other studies do" in shown
+    assert "L(stereo) of Mexican would be known to within ±0." in shown
+    client.force_login(lead)
+    known = judged("known", people=people, leads=[lead])
+    score_runs.request(study=known, metric="tendency", variant="corrected")
+    score_runs.compute_pending()
+    assert "12 people" not in client.get(reverse("identities", args=["known"])).text
