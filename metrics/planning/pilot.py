@@ -141,8 +141,10 @@ def _moments(side: AnswerSet, kinds: Bools) -> _Moments:
     e = side.k[rows][:, some] - likelihoods * n
     image, person = side.images[known], side.annotators[known]
     by_kind = (np.column_stack([e @ kinds, e @ ~kinds]), np.column_stack([n @ kinds, n @ ~kinds]))
-    between = [likelihoods[which].var(ddof=1) - own_noise[which].mean() if which.sum() > 1 else 0.0
-               for which in (kinds, ~kinds)]
+    between = [
+        likelihoods[which].var(ddof=1) - own_noise[which].mean() if which.sum() > 1 else 0.0
+        for which in (kinds, ~kinds)
+    ]
     return _Moments(
         shares=likelihoods @ means,
         numbers=(int(kinds.sum()), int((~kinds).sum())),
@@ -191,18 +193,29 @@ def _solved(found: _Moments) -> tuple[Design, float, tuple[str, ...]]:
     variances came out below 0. Each is solved for with the others held, a few times in turn."""
     design, apart = Design(of_images=1.0, of_people=0.5), 0.5
     for _ in range(6):
-        apart = searched(lambda sd, d=design: _spread(found, d, sd), found.between_attributes.sum(), 0.0, 3.0, steps=16)
-        logits = [logits_of(design, share, n, apart=apart)
-                  for share, n in zip(found.shares.tolist(), found.numbers, strict=True)]
+        apart = searched(
+            lambda sd, d=design: _spread(found, d, sd), found.between_attributes.sum(), 0.0, 3.0, steps=16
+        )
+        logits = [
+            logits_of(design, share, n, apart=apart)
+            for share, n in zip(found.shares.tolist(), found.numbers, strict=True)
+        ]
         people = searched(
-            lambda sd, ls=logits, d=design: _shared(ls, sd, d.between_images), found.by_annotator.sum(), 0.0, _LARGEST, steps=20
+            lambda sd, ls=logits, d=design: _shared(ls, sd, d.between_images),
+            found.by_annotator.sum(),
+            0.0,
+            _LARGEST,
+            steps=20,
         )
         between = searched(
             lambda sd, ls=logits, p=people: _own(ls, sd, p), found.by_attribute, 0.0, _LARGEST, steps=20
         )
         whole = searched(
             lambda sd, ls=logits, p=people, b=between: _of_images(ls, sd, b, p),
-            found.by_image.sum(), 0.0, between, steps=20,
+            found.by_image.sum(),
+            0.0,
+            between,
+            steps=20,
         )
         own = float(np.sqrt(max(between**2 - whole**2, 0.0)))
         design = replace(design, of_people=people, of_images=own, of_whole_images=whole)

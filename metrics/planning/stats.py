@@ -77,7 +77,9 @@ class Assumptions:
     def true_values(self) -> dict[str, float]:
         """The true L(stereo), theta and alpha, and the difference."""
         found = truth(self.design, self.logits(), stereotypical=self.kinds)
-        return {name: found[name] for name in ("l_stereo", "theta", "alpha")} | {"difference": self.difference}
+        return {name: found[name] for name in ("l_stereo", "theta", "alpha")} | {
+            "difference": self.difference
+        }
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,7 @@ class Expected:
     power: float | None
 
 
-def expected(
-    plan: Assumptions, measures: Sequence[str], *, studies: int, seed: int
-) -> Expected:
+def expected(plan: Assumptions, measures: Sequence[str], *, studies: int, seed: int) -> Expected:
     """Simulate `studies` studies of one design."""
     logits, kinds = plan.logits(), plan.kinds
     second = plan.of_second_model(logits) if "difference" in measures else None
@@ -169,9 +169,15 @@ def alpha_influences(side: AnswerSet) -> tuple[float, Influences]:
         raters=np.repeat(np.maximum(side.annotators, -1), attributes)[order],
     )
     cells = pairs.within(table)
+    if not len(cells.sums):  # nobody judged what somebody else did
+        nothing = np.zeros((len(side.images), 1))
+        unknown = influence.influences(nothing, images=side.images, annotators=side.annotators)
+        return float("nan"), unknown
     total = cells.total
     steps = 1e-6 * np.abs(total).max() * np.eye(len(total))
-    both = [coefficients.share_and_alpha(total + sign * steps, [0, 1], level="nominal")[1] for sign in (1, -1)]
+    both = [
+        coefficients.share_and_alpha(total + sign * steps, [0, 1], level="nominal")[1] for sign in (1, -1)
+    ]
     gradient = (both[0] - both[1]) / (2 * steps.max())
     alpha = float(coefficients.share_and_alpha(total, [0, 1], level="nominal")[1])
     return alpha, influence.influences(
