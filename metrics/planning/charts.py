@@ -1,4 +1,4 @@
-"""The curves of a plan: one row of charts for each measure, over images, annotators and answers for each image."""
+"""The curves of a plan: a row of charts for each measure, over images, annotators and overlap."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,5 +1,5 @@
-"""A plan as a whole: what is expected of the chosen design, and of more or fewer images, annotators and answers
-for each image; hours and cost (PROTOCOL §17). Pure: no Django."""
+"""A plan as a whole: what is expected of the chosen design, and with more or fewer images, annotators and
+answers for each image; hours and cost (PROTOCOL §17). Pure: no Django."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STUDIES = 200
 """Simulated studies of the chosen design, if nobody asks for another number."""
 FEWEST_IMAGES = 3
 LARGEST_SECONDS = 0.06
-"""A page simulates no design of which a single study takes longer than about this."""
+"""A page simulates no design of which a single study takes longer."""
 _MAIN_SECONDS, _CURVE_SECONDS = 1.0, 1.0
 _FACTORS = (0.5, 0.7, 1.5, 2.0)
 _OVERLAPS = (-2, -1, 1, 2)
@@ -157,7 +157,13 @@ def _designs(chosen: Design, varied: str) -> list[Design]:
     else:
         fewest = FEWEST_IMAGES if varied == "images" else max(2, chosen.overlap)
         possible = sorted({max(round(number * by), fewest) for by in _FACTORS} - {number})
-    return [replace(chosen, **{varied: one}) for one in possible]
+    return [_with(chosen, varied, one) for one in possible]
+
+
+def _with(design: Design, varied: str, number: int) -> Design:
+    if varied == "images":
+        return replace(design, images=number)
+    return replace(design, people=number) if varied == "people" else replace(design, overlap=number)
 
 
 def _values(found: Expected) -> dict[str, float]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
 from metrics.planning import queries
-from metrics.planning.curves import LARGEST_SECONDS, STUDIES, Costs, PlanResult, check, seconds_of
+from metrics.planning.curves import LARGEST_SECONDS, Costs, PlanResult, check, seconds_of
 from metrics.planning.pilot import PilotRefused
 from metrics.planning.sentences import Pilot
 from metrics.planning.simulation import Design, with_agreement

@@ -1,4 +1,4 @@
-r"""What the answers of a pilot say about how much images and annotators differ (PROTOCOL §17). Pure: no Django.
+r"""What a pilot says about how much images and annotators differ (PROTOCOL §17). Pure: no Django.
 
 With :math:`e = k - L n` what an answer says of an attribute beyond its likelihood, three mean products of two
 answers are computed, each plus the variance that the estimated likelihoods have in common with them:
@@ -86,9 +86,9 @@ def estimate(groups: Sequence[tuple[AnswerSet, Bools]]) -> Estimates:
     usable = [(side, kinds) for side, kinds in groups if _is_usable(side, kinds)]
     if not usable:
         raise PilotRefused(
-            "No identity group of this study has images that several annotators judged, annotators who judged "
-            "several images, and both stereotypical and other attributes. Collect more answers, or state what "
-            "you expect."
+            "No identity group of this study has images that several annotators judged, annotators who "
+            "judged several images, and both stereotypical and other attributes. Collect more answers, or "
+            "state what you expect."
         )
     weights = np.array([len(side.answers) for side, _ in usable], dtype=np.float64)
     moments = _mean([_moments(side, kinds) for side, kinds in usable], weights / weights.sum())
@@ -190,42 +190,44 @@ def _mean(each: Sequence[_Moments], weights: Floats) -> _Moments:
 
 def _solved(found: _Moments) -> tuple[Design, float, tuple[str, ...]]:
     """The effects under which the model has the moments `found`, how much attributes differ, and which
-    variances came out below 0. Each is solved for with the others held, a few times in turn."""
+    variances came out below 0."""
     design, apart = Design(of_images=1.0, of_people=0.5), 0.5
-    for _ in range(6):
-        apart = searched(
-            lambda sd, d=design: _spread(found, d, sd), found.between_attributes.sum(), 0.0, 3.0, steps=16
-        )
-        logits = [
-            logits_of(design, share, n, apart=apart)
-            for share, n in zip(found.shares.tolist(), found.numbers, strict=True)
-        ]
-        people = searched(
-            lambda sd, ls=logits, d=design: _shared(ls, sd, d.between_images),
-            found.by_annotator.sum(),
-            0.0,
-            _LARGEST,
-            steps=20,
-        )
-        between = searched(
-            lambda sd, ls=logits, p=people: _own(ls, sd, p), found.by_attribute, 0.0, _LARGEST, steps=20
-        )
-        whole = searched(
-            lambda sd, ls=logits, p=people, b=between: _of_images(ls, sd, b, p),
-            found.by_image.sum(),
-            0.0,
-            between,
-            steps=20,
-        )
-        own = float(np.sqrt(max(between**2 - whole**2, 0.0)))
-        design = replace(design, of_people=people, of_images=own, of_whole_images=whole)
+    for _ in range(6):  # each is solved for with the others held
+        design, apart = _improved(found, design)
     below = {
         "attributes": found.between_attributes.sum(),
         "annotators": found.by_annotator.sum(),
         "images": found.by_attribute,
     }
-    negative = tuple(name for name, value in below.items() if value < 0)
-    return design, apart, negative
+    return design, apart, tuple(name for name, value in below.items() if value < 0)
+
+
+def _improved(found: _Moments, design: Design) -> tuple[Design, float]:
+    def likelihoods_vary(sd: float) -> float:
+        return _spread(found, design, sd)
+
+    apart = searched(likelihoods_vary, float(found.between_attributes.sum()), 0.0, 3.0, steps=16)
+    logits = [
+        logits_of(design, share, number, apart=apart)
+        for share, number in zip(found.shares.tolist(), found.numbers, strict=True)
+    ]
+
+    def annotators_vary(sd: float) -> float:
+        return _shared(logits, sd, design.between_images)
+
+    people = searched(annotators_vary, float(found.by_annotator.sum()), 0.0, _LARGEST, steps=20)
+
+    def attributes_of_images_vary(sd: float) -> float:
+        return _own(logits, sd, people)
+
+    between = searched(attributes_of_images_vary, found.by_attribute, 0.0, _LARGEST, steps=20)
+
+    def whole_images_vary(sd: float) -> float:
+        return _of_images(logits, sd, between, people)
+
+    whole = searched(whole_images_vary, float(found.by_image.sum()), 0.0, between, steps=20)
+    own = float(np.sqrt(max(between**2 - whole**2, 0.0)))
+    return replace(design, of_people=people, of_images=own, of_whole_images=whole), apart
 
 
 def _spread(found: _Moments, design: Design, apart: float) -> float:

@@ -1,9 +1,9 @@
 """Simulated studies about what images depict (PROTOCOL §17). Pure: no Django.
 
-Whether an annotator selects an attribute of an image is a coin whose logit is the attribute's own, plus normal
-effects of the image for that attribute, of the image for all attributes, and of the annotator. The truth is
-over all images and annotators there could be, by Gauss-Hermite quadrature. The benchmarks of coverage test the
-intervals with the same studies (docs/statistics.md).
+Whether an annotator selects an attribute of an image is a coin whose logit is the attribute's own, plus
+normal effects of the image for that attribute, of the image for all attributes, and of the annotator. The
+truth is over all images and annotators there could be, by Gauss-Hermite quadrature. The benchmarks of
+coverage test the intervals with the same studies (docs/statistics.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""How wide the intervals of a planned study will be, and how large a difference it would find (PROTOCOL §17).
+r"""How wide the intervals of a planned study will be, and what difference it would find (PROTOCOL §17).
 
 Studies are simulated (simulation.py), and their intervals and p come from the functions that the pages use.
 
@@ -13,7 +13,7 @@ pairs that would have p below 0.05, with less noise than by counting them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
