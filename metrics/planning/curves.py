@@ -27,7 +27,8 @@ _CLOSE = 1e-4  # a power of 0 or 1 has no place on the scale it is smoothed on
 
 @dataclass(frozen=True)
 class Costs:
-    """Of `groups` identity groups; `page_size`: options on a page, with 'none of the above'; `pay` an hour."""
+    """For `groups` identity groups; `page_size`: options on a page, with 'none of the above'; `pay`: an
+    hour."""
 
     groups: int = 1
     page_size: int = 5

@@ -113,8 +113,8 @@ def paragraph(result: PlanResult, *, version: str, pilot: Pilot | None = None) -
     parts.append(_assumed(result, pilot))
     work = chosen.work
     parts.append(
-        f"This takes {work.slots:,} answers, about {work.hours:.1f} hours at {result.costs.seconds:g} seconds "
-        f"each ({result.costs.groups} identity groups{_both(result)}), and costs {work.cost:,.2f} at "
+        f"This takes {work.slots:,} answers, about {work.hours:.1f} hours at {result.costs.seconds:g} "
+        f"seconds each ({result.costs.groups} identity groups{_both(result)}), and costs {work.cost:,.2f} at "
         f"{result.costs.pay:g} an hour."
     )
     parts.append(

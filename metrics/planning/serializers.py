@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.api.resource import Query
-from metrics.core.serializers import NumberSerializer
+from metrics.core.serializers import ScoreNumber
 from metrics.planning.forms import PlanForm
 from metrics.planning.stats import MEASURES
 
@@ -67,11 +67,11 @@ class PlanRowSerializer(serializers.Serializer[Any]):
     images = serializers.IntegerField()
     annotators = serializers.IntegerField()
     overlap = serializers.IntegerField()
-    l_stereo_half_width = NumberSerializer(allow_null=True)
-    theta_factor = NumberSerializer(allow_null=True)
-    alpha_half_width = NumberSerializer(allow_null=True)
-    difference_half_width = NumberSerializer(allow_null=True)
-    power = NumberSerializer(allow_null=True)
+    l_stereo_half_width = ScoreNumber(allow_null=True)
+    theta_factor = ScoreNumber(allow_null=True)
+    alpha_half_width = ScoreNumber(allow_null=True)
+    difference_half_width = ScoreNumber(allow_null=True)
+    power = ScoreNumber(allow_null=True)
     answers = serializers.IntegerField()
     hours = serializers.FloatField()
     hours_per_annotator = serializers.FloatField()

@@ -25,15 +25,18 @@ def stored(side: AnswerSet, *, identified: bool = True, **fields) -> Study:
     stereotypes."""
     attributes = side.k.shape[1]
     texts = [f"word {place}" for place in range(attributes)]
-    source = factories.source("votes")
+    number = Study.objects.count()
+    source, images = factories.source(f"votes-{number}"), factories.image_set(f"images-{number}")
     found = factories.study(stereotype_source=source, stereotype_threshold=2, **fields)
     for text in texts[: attributes // 2]:
         factories.association(text=text, in_votes=(3, 0, 0), out_votes=(3, 0, 0), from_source=source)
     overlap = int(np.bincount(side.images).max())
-    task = factories.task(found, kind=TaskKind.DEPICTION, strata=("any",) * overlap)
+    task = factories.task(found, kind=TaskKind.DEPICTION, strata=("any",) * overlap, image_set=images)
     people = {who: factories.annotator() for who in np.unique(side.annotators).tolist()}
     for image in np.unique(side.images).tolist():
-        unit = factories.page_unit(task, picture=factories.image(index=image + 1), texts=texts)
+        unit = factories.page_unit(
+            task, picture=factories.image(image_set=images, index=image + 1), texts=texts
+        )
         for row in np.flatnonzero(side.images == image).tolist():
             factories.response(
                 unit,

@@ -29,10 +29,10 @@ def by_force(plan: Assumptions, *, studies: int) -> dict[str, float]:
             for place, each in enumerate(logits)
         ]
         scores = [stats.tendency_influences(side, plan.kinds) for side in sides]
-        l, theta = clustered.intervals(*scores[0], (SHARE, RATIO))
+        share, theta = clustered.intervals(*scores[0], (SHARE, RATIO))
         [alpha] = clustered.intervals(*_as_list(stats.alpha_influences(sides[0])), COEFFICIENT)
         apart = spread.difference(scores[0][0], scores[1][0], (scores[0][1], scores[1][1]))[0]
-        found["l_stereo"].append((l.high - l.low) / 2)
+        found["l_stereo"].append((share.high - share.low) / 2)
         found["theta"].append(np.log(theta.high / theta.low) / 2)
         found["alpha"].append((alpha.high - alpha.low) / 2)
         found["difference"].append((apart.interval.high - apart.interval.low) / 2)
