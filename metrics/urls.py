@@ -13,6 +13,7 @@ from metrics.embedding_tests.views import results as embedding_test_results
 from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
 from metrics.marking import views as marking
+from metrics.planning import views as planning
 from metrics.pull import views as pull
 from metrics.quality import views as quality
 from metrics.score_runs import views as score_runs
@@ -115,6 +116,9 @@ urlpatterns = [
     path("studies/<slug:name>/compare/", comparisons.compare, name="compare"),
     path("studies/<slug:name>/quality/", quality.quality, name="quality"),
     path("studies/<slug:name>/quality/table.csv", quality.quality_csv, name="quality_csv"),
+    path("studies/<slug:name>/plan/", planning.plan_study, name="plan_study"),
+    path("studies/<slug:name>/plan/figure.<slug:fmt>", planning.plan_figure_file, name="plan_figure"),
+    path("studies/<slug:name>/plan/plan.<slug:fmt>", planning.plan_file, name="plan_file"),
     path("studies/<slug:name>/pull/", pull.pull, name="pull"),
     path("studies/<slug:name>/figures/", figures.figure_list, name="figures"),
     path("studies/<slug:name>/figures/<slug:figure>/", figures.figure_page, name="figure_page"),

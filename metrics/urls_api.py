@@ -13,6 +13,7 @@ from metrics.depiction import api as depiction
 from metrics.embedding_tests import api as embedding_tests
 from metrics.inference import api as inference
 from metrics.marking import api as marking
+from metrics.planning import api as planning
 from metrics.quality import api as quality
 from metrics.score_runs import api as score_runs
 from metrics.visual_questions import api as visual_questions
@@ -132,6 +133,12 @@ urlpatterns = [
     path("studies/<slug:name>/identities", depiction.Identities.as_view(), name="identities"),
     path("studies/<slug:name>/progress", dashboards.Progress.as_view(), name="progress"),
     path("studies/<slug:name>/quality", quality.Quality.as_view(), name="quality"),
+    path("studies/<slug:name>/plan", planning.Plan.as_view(), name="plan"),
+    path(
+        "studies/<slug:name>/plan/figure/<slug:file_format>",
+        planning.PlanFigure.as_view(),
+        name="plan_figure",
+    ),
     path("studies/<slug:name>/gallery", depiction.Gallery.as_view(), name="gallery"),
     path("studies/<slug:name>/figures", dashboards.Figures.as_view(), name="figures"),
     path(_FIGURE, dashboards.OneFigure.as_view(), name="figure"),

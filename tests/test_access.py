@@ -186,6 +186,7 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(("image_set", "image_history"), (LEADS, READ_ONLY)),
     "methods": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
     **dict.fromkeys(("quality", "quality_csv"), (LEADS, READ_ONLY)),
+    **dict.fromkeys(("plan_study", "plan_figure", "plan_file"), (LEADS, READ_ONLY)),
     "overview": (LEADS, READ_ONLY),
     "identities": (LEADS, READ_ONLY),
     "identity": (LEADS, READ_ONLY),
@@ -436,6 +437,8 @@ class World:
             "attribute": {"attribute_id": self.words.tasks.get().units.earliest("pk").attribute_id},
             "retry_scores": {"run_id": 1},
             "figure": {"figure": "consensus", "fmt": "csv"},
+            "plan_figure": {"fmt": "csv"},
+            "plan_file": {"fmt": "csv"},
             "figure_page": {"figure": "consensus"},
             "person_action": {"pk": self.words.enrolments.get().pk, "action": "release"},
             "export_file": {"pk": self.export.pk},
@@ -550,6 +553,7 @@ LEAD_PAGES = (
     *("overview", "overview_live", "identities", "identity", "figure", *EXPORTS),
     *("agreement", "attributes", "gallery", "compare", "pull", "fresh_scores", "figures", "figure_page"),
     *("quality", "quality_csv", "webhooks", "exposure", "exposure_csv"),
+    *("plan_study", "plan_figure", "plan_file"),
 )
 
 
@@ -561,6 +565,8 @@ def test_another_teams_study_does_not_exist_for_who_guesses_its_name(client, wor
         "identity": {"group_id": world.their_image.group_id},
         "figure": {"figure": "consensus", "fmt": "csv"},
         "figure_page": {"figure": "consensus"},
+        "plan_figure": {"fmt": "csv"},
+        "plan_file": {"fmt": "csv"},
         "export_file": {"pk": 1},
     }
     for page in LEAD_PAGES:

@@ -236,6 +236,8 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "studies/words/progress"): (READ, LEADS),
     ("GET", "studies/pictures/gallery"): (READ, LEADS),
     ("GET", "studies/words/quality"): (READ, LEADS),
+    ("GET", "studies/words/plan"): (READ, LEADS),
+    ("GET", "studies/words/plan/figure/csv"): (READ, LEADS),
     ("GET", "studies/words/figures"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus/csv"): (READ, LEADS),

@@ -76,6 +76,7 @@ WITHOUT_ROWS = {
     *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
+    *("plan_study", "plan_figure", "plan_file"),
     # with more tests in tests/metrics/embedding_tests
     *("new_embedding_tests", "edit_embedding_tests", "embedding_test_file", "embedding_test_encoders"),
     *("embedding_test_ranking", "embedding_test_figure", "embedding_test_download"),
@@ -107,6 +108,7 @@ API_WITHOUT_ROWS = {
         *("embedding_test_ranking", "embedding_test_figure"),
         *("visual_question_figure", "marking_figure"),
         "brightness_figure",
+        *("plan", "plan_figure"),
         *("run_limits", "run_answer"),
         *("association_list", "model_association"),
         *("association_comparison", "association_results", "association_figure"),

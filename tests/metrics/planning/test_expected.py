@@ -1,0 +1,212 @@
+"""What is expected of a planned study is what such studies then give (PROTOCOL §17)."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metrics.agreement.stats import coefficients
+from metrics.agreement.stats import rated_pairs as pairs
+from metrics.core.stats import clustered, influence, spread
+from metrics.core.stats.scales import COEFFICIENT, RATIO, SHARE
+from metrics.planning import curves, pilot, sentences, stats
+from metrics.planning.curves import Costs, make_plan, work
+from metrics.planning.simulation import Design, logits_of, study, truth, with_agreement
+from metrics.planning.stats import MEASURES, Assumptions, expected
+from tests.metrics.planning.piloted import PILOT, simulated
+
+SMALL = Assumptions(Design(images=20, people=10, overlap=3))
+
+
+def by_force(plan: Assumptions, *, studies: int) -> dict[str, float]:
+    """Half-widths and the share of p below 0.05, each study by itself and by other sums."""
+    logits = (plan.logits(), plan.of_second_model(plan.logits()))
+    found: dict[str, list[float]] = {name: [] for name in (*MEASURES, "power")}
+    for rng in np.random.default_rng(99).spawn(studies):
+        people = plan.design.of_people * rng.normal(size=plan.design.people)
+        sides = [
+            study(plan.design, rng, people=people, logits=each, first_image=1000 * place)
+            for place, each in enumerate(logits)
+        ]
+        scores = [stats.tendency_influences(side, plan.kinds) for side in sides]
+        share, theta = clustered.intervals(*scores[0], (SHARE, RATIO))
+        [alpha] = clustered.intervals(*_as_list(stats.alpha_influences(sides[0])), COEFFICIENT)
+        apart = spread.difference(scores[0][0], scores[1][0], (scores[0][1], scores[1][1]))[0]
+        found["l_stereo"].append((share.high - share.low) / 2)
+        found["theta"].append(np.log(theta.high / theta.low) / 2)
+        found["alpha"].append((alpha.high - alpha.low) / 2)
+        found["difference"].append((apart.interval.high - apart.interval.low) / 2)
+        found["power"].append(apart.p < 0.05)
+    means = {name: float(np.mean(each)) for name, each in found.items()}
+    return {**means, "theta": float(np.exp(means["theta"]))}
+
+
+def _as_list(one):
+    return [one[0]], one[1]
+
+
+def test_expected_widths_and_power_are_those_of_studies_simulated_one_by_one():
+    plan = replace(SMALL, difference=0.1)
+    found, other = expected(plan, MEASURES, studies=120, seed=1), by_force(plan, studies=300)
+    for name in ("l_stereo", "alpha", "difference"):
+        assert found.widths[name] == pytest.approx(other[name], rel=0.06), name
+    assert np.log(found.widths["theta"]) == pytest.approx(np.log(other["theta"]), rel=0.06)
+    # four standard errors of a share of 300 studies
+    assert found.power == pytest.approx(other["power"], abs=0.11)
+
+
+def test_the_influences_on_alpha_are_its_derivatives():
+    side = simulated(SMALL, 3)
+    alpha, found = stats.alpha_influences(side)
+    attributes = side.k.shape[1]
+    for image in (0, 7):
+        sums = []
+        for weight in (1 + 1e-5, 1 - 1e-5):
+            cells = _cells(side, attributes)
+            weights = np.where(cells.clusters == image, weight, 1.0)
+            sums.append((cells.sums * weights[:, None]).sum(axis=0))
+        high, low = (coefficients.share_and_alpha(one, [0, 1], level="nominal")[1] for one in sums)
+        slope = (high - low) / 2e-5
+        images = side.images.max() + 1
+        mass = found.images.mass[image]
+        change = np.sqrt((images - 1) / images) * slope / (1 - mass)
+        assert found.images.change[image, 0] == pytest.approx(change, abs=1e-6)
+    assert alpha == pytest.approx(
+        coefficients.share_and_alpha(_cells(side, attributes).total, [0, 1], level="nominal")[1]
+    )
+
+
+def _cells(side, attributes):
+    units = np.add.outer(side.images * attributes, np.arange(attributes)).ravel()
+    order = np.argsort(units, kind="stable")
+    table = pairs.Ratings(
+        np.eye(2, dtype=np.int64)[side.k.ravel()][order],
+        units[order],
+        units[order] // attributes,
+        np.repeat(side.annotators, attributes)[order],
+    )
+    return pairs.within(table)
+
+
+def test_the_assumed_shares_and_agreement_are_those_of_the_model():
+    for design in (Design(), PILOT):
+        plan = Assumptions(design, l_stereo=0.3, l_random=0.05, stereotypical=4, others=7)
+        values = plan.true_values()
+        assert values["l_stereo"] == pytest.approx(0.3, abs=1e-4)
+        assert values["theta"] == pytest.approx(6.0, rel=1e-3)
+        second = truth(design, plan.of_second_model(plan.logits()), stereotypical=plan.kinds)
+        assert second["l_stereo"] == pytest.approx(0.35, abs=1e-4)
+    agreed = with_agreement(Design(), 0.4, shares=(0.2, 0.1), numbers=(6, 6), apart=0.5)
+    assert Assumptions(agreed).true_values()["alpha"] == pytest.approx(0.4, abs=1e-3)
+    with pytest.raises(ValueError, match="between"):
+        with_agreement(Design(), 0.0, shares=(0.4, 0.05), numbers=(6, 6), apart=1.0)
+    assert logits_of(Design(), 0.2, 1).shape == (1,)
+
+
+def test_more_of_anything_is_narrower_and_the_chosen_design_lies_on_its_curves():
+    found = make_plan(SMALL, Costs(), ["l_stereo", "alpha"], seed=3, studies=40)
+    for varied, points in found.curves.items():
+        widths = [point.values["l_stereo"] for point in points]
+        assert sum(point.is_chosen for point in points) == 1
+        assert widths[0] > found.chosen.values["l_stereo"] > widths[-1], varied
+        assert found.chosen.values in [point.values for point in points]
+    assert np.isnan(found.curves["overlap"][0].values["alpha"]), "nobody agrees where one judges"
+
+
+def test_the_same_input_gives_the_same_plan_and_another_seed_another():
+    plans = [make_plan(SMALL, Costs(), ["theta"], seed=seed, studies=20) for seed in (0, 0, 1)]
+    assert sentences.as_csv(plans[0]) == sentences.as_csv(plans[1]) != sentences.as_csv(plans[2])
+
+
+def test_answers_hours_and_cost():
+    plan = Assumptions(Design(images=10, people=5, overlap=3), stereotypical=4, others=5)
+    found = work(plan, Costs(groups=2, page_size=5, seconds=36, pay=10), ["l_stereo"])
+    # nine attributes are three pages
+    assert (found.slots, found.hours, found.hours_each, found.cost) == (180, 1.8, 0.36, 18.0)
+    assert work(plan, Costs(groups=2), ["difference"]).slots == 360
+
+
+@pytest.mark.parametrize(
+    ("design", "measures", "message"),
+    [
+        (Design(people=2, overlap=3), ["theta"], "cannot be judged by 3 of 2"),
+        (Design(images=2), ["theta"], "at least 3 images"),
+        (Design(), [], "at least one"),
+    ],
+)
+def test_what_is_not_possible_is_refused(design, measures, message):
+    with pytest.raises(ValueError, match=message):
+        make_plan(Assumptions(design), Costs(), measures)
+
+
+def test_a_difference_beyond_everything_is_refused():
+    with pytest.raises(ValueError, match="too large"):
+        make_plan(Assumptions(Design(), l_stereo=0.5, difference=0.6), Costs(), ["difference"])
+
+
+def test_where_most_studies_have_no_theta_there_is_no_width():
+    rare = Assumptions(Design(images=5, people=5, overlap=1), l_random=0.005)
+    found = expected(rare, ["theta"], studies=20, seed=0)
+    assert np.isnan(found.widths["theta"])
+    assert sentences.shown("theta", found.widths["theta"]) == "no interval in most studies"
+
+
+def test_a_pilot_promises_the_widths_that_the_study_then_has():
+    """The pilots' own promises, as a mean over some, and studies of another size by the true model."""
+    true = Assumptions(PILOT)
+    planned = Design(images=30, people=15, overlap=3)
+    promised = []
+    for seed in range(6):
+        each = pilot.estimate([(simulated(true, seed), true.kinds)])
+        design = replace(
+            planned,
+            of_images=each.of_images,
+            of_people=each.of_people,
+            of_whole_images=each.of_whole_images,
+        )
+        plan = Assumptions(design, each.l_stereo, each.l_random, each.stereotypical, each.others, each.apart)
+        found = expected(plan, ["l_stereo", "alpha"], studies=25, seed=0)
+        promised.append([found.widths["l_stereo"], found.widths["alpha"]])
+    sizes = {"images": 30, "people": 15, "overlap": 3}
+    then = expected(Assumptions(replace(PILOT, **sizes)), ["l_stereo", "alpha"], studies=100, seed=5).widths
+    assert np.mean(promised, axis=0) == pytest.approx([then["l_stereo"], then["alpha"]], rel=0.12)
+
+
+def test_a_pilot_finds_the_model_that_its_answers_come_from():
+    large = Assumptions(replace(PILOT, images=300, people=80))
+    found = pilot.estimate([(simulated(large, 1), large.kinds)])
+    wanted = (0.2, 0.1, 0.5, 1.0, 0.6, 0.8)
+    names = ("l_stereo", "l_random", "apart", "of_images", "of_whole_images", "of_people")
+    assert [getattr(found, name) for name in names] == pytest.approx(wanted, rel=0.25)
+    assert (found.images, found.annotators, found.answers) == (300, 80, 1200)
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        (Design(images=4, people=8), "at least 5 images"),
+        (Design(images=8, people=4), "at least 5 annotators|from at least 5"),
+        (Design(identified=False), "not identified"),
+        (Design(overlap=1), "several annotators judged"),
+    ],
+)
+def test_a_pilot_that_says_too_little_is_refused(design, message):
+    plan = Assumptions(design)
+    with pytest.raises(pilot.PilotRefused, match=message):
+        pilot.estimate([(simulated(plan, 0), plan.kinds)])
+
+
+def test_a_power_of_nearly_one_can_be_smoothed():
+    plan = replace(SMALL, difference=0.6)
+    found = make_plan(plan, Costs(), ["difference"], studies=10)
+    powers = [point.values["power"] for point in found.curves["images"]]
+    assert all(0.9 < power <= 1 for power in powers)
+    assert curves.seconds_of(plan, ["difference"]) < curves.LARGEST_SECONDS
+
+
+def test_no_answer_of_two_people_has_no_influence_on_alpha():
+    alone = replace(SMALL, design=replace(SMALL.design, overlap=1))
+    alpha, found = stats.alpha_influences(simulated(alone, 0))
+    assert np.isnan(alpha)
+    assert clustered.intervals([alpha], found, COEFFICIENT)[0] is clustered.NONE
+    assert isinstance(found, influence.Influences)
