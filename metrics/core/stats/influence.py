@@ -18,18 +18,20 @@ from metrics.core.stats.checks import Floats, Ints
 # The least variance, as a share of that of the images alone. The annotators' share of the variance is a
 # difference, which chance can make negative.
 _LEAST = 0.75
+# Sums of shares up to this are rounded zeros.
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
 class Clusters:
     """Images, or annotators: their `labels` (N,), the share of all answers that each has, `mass` (N,), and by
     how much M scores change without it, `change` (N, M), with a small-sample correction. `strata` (N,): which
-    of several independent samples each is of."""
+    of several independent samples each is of; None if there is one."""
 
     labels: Ints
     mass: Floats
     change: Floats
-    strata: NDArray[Any]
+    strata: NDArray[Any] | None = None
 
     def scaled(self, by: Floats) -> Clusters:
         """The clusters of scores that are multiplied by `by` (M,); those by 0 may be undefined."""
@@ -45,7 +47,7 @@ class Clusters:
     def freedom(self) -> Floats:
         """The degrees of freedom (M,) of the sum of the squared changes: `effective` - 1, and with several
         strata those of Satterthwaite (Welch 1947, doi:10.1093/biomet/34.1-2.28)."""
-        labels = np.unique(self.strata)
+        labels = [] if self.strata is None else np.unique(self.strata)
         if len(labels) < 2:
             return np.full(self.change.shape[1], self.effective - 1)
         spread, whole = np.zeros(self.change.shape[1]), (self.change**2).sum(axis=0)
@@ -110,14 +112,11 @@ class Influences:
         """
         by_image = (self.images.change**2).sum(axis=0)
         of_images = self.images.effective - 1
-        h = self.annotators.mass
-        identified = np.maximum(h**2 - self.answer_mass, 0.0)
-        weights = np.divide(1.0, h, out=np.zeros_like(h), where=h > 0)
+        identified, weights = self._identified()
         total = float((weights * identified).sum())
-        if total <= 1e-12:  # nobody answered about two images
+        if total <= _NOTHING:  # nobody answered about two images
             return _root(by_image, self.step), np.maximum(self.images.freedom(), 1.0)
-        beyond = weights @ (self.annotators.change**2 - self.answers)
-        by_annotator = beyond / total * identified.sum()
+        by_annotator = self.annotator_variances * identified.sum()
         variance = np.maximum(by_image + by_annotator, _LEAST * by_image)
         of_annotators = max(total**2 / float(((weights * identified) ** 2).sum()) - 1, 0.5)
         noisy = np.maximum(by_annotator, 0.0) + self.answers.sum(axis=0)
@@ -130,17 +129,17 @@ class Influences:
     def annotator_variances(self) -> Floats:
         """s of `standard_errors` (M,): how much M scores vary between annotators, each with all answers. By
         chance it can be negative. NaN if no identified annotator answered about two images."""
-        h = self.annotators.mass
-        weights = np.divide(1.0, h, out=np.zeros_like(h), where=h > 0)
-        total = float((weights * np.maximum(h**2 - self.answer_mass, 0.0)).sum())
-        if total <= 1e-12:
+        identified, weights = self._identified()
+        total = float((weights * identified).sum())
+        if total <= _NOTHING:
             return np.full(len(self.step), np.nan)
         return np.asarray(weights @ (self.annotators.change**2 - self.answers) / total)
 
-    @property
-    def annotators_contribute(self) -> bool:
-        """Whether any identified annotator answered about two images."""
-        return bool((self.annotators.mass**2 - self.answer_mass > 1e-12).any())
+    def _identified(self) -> tuple[Floats, Floats]:
+        """q of `standard_errors`, and 1 / h, (J,) each."""
+        h = self.annotators.mass
+        weights = np.divide(1.0, h, out=np.zeros_like(h), where=h > 0)
+        return np.maximum(h**2 - self.answer_mass, 0.0), weights
 
 
 def _root(variance: Floats, step: Floats) -> Floats:
@@ -154,7 +153,7 @@ def influences(
     annotators: ArrayLike,
     mass: ArrayLike | None = None,
     step: ArrayLike | None = None,
-    stratum: str = "",
+    stratum: str | None = None,
 ) -> Influences:
     r"""Add up influences of answers, or of pairs or sets of answers, by image and annotator.
 
@@ -243,9 +242,10 @@ def _united(shares: Sequence[float], parts: Sequence[Clusters]) -> Clusters:
     labels, place = _distinct(np.concatenate([part.labels for part in parts]))
     mass = np.concatenate([share * part.mass for share, part in zip(shares, parts, strict=True)])
     change = np.concatenate([part.change for part in parts])
-    of_each = np.concatenate([part.strata for part in parts])
-    strata = np.empty(len(labels), dtype=of_each.dtype)
-    strata[place] = of_each
+    of_each = [part.strata for part in parts if part.strata is not None]
+    strata = None
+    if len(of_each) == len(parts):
+        strata = np.concatenate(of_each)[np.unique(place, return_index=True)[1]]
     return Clusters(labels, add_up(mass, place, len(labels)), add_up(change, place, len(labels)), strata)
 
 
@@ -263,9 +263,9 @@ def _distinct(labels: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(there) + lowest, (np.cumsum(there) - 1)[offset]
 
 
-def _clusters(labels: Ints, mass: Floats, sums: Floats, stratum: str) -> Clusters:
+def _clusters(labels: Ints, mass: Floats, sums: Floats, stratum: str | None) -> Clusters:
     number = len(labels)
-    strata = np.full(number, stratum)
+    strata = None if stratum is None else np.full(number, stratum)
     if not number:
         return Clusters(labels.astype(np.int64), mass, sums, strata)
     change = np.sqrt((number - 1) / number) * sums / _left_over(mass)[:, None]
