@@ -15,7 +15,7 @@ from metrics.core.figure_files import api_figure
 from metrics.planning import queries, sentences
 from metrics.planning.curves import PlanResult
 from metrics.planning.figures import plan_figure
-from metrics.planning.forms import PlanForm
+from metrics.planning.plan_form import PlanForm
 from metrics.planning.queries import Planned
 from metrics.planning.serializers import PlanQuery, PlanSerializer
 

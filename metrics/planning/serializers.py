@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from annotation.api.resource import Query
 from metrics.core.serializers import ScoreNumber
-from metrics.planning.forms import PlanForm
+from metrics.planning.plan_form import PlanForm
 from metrics.planning.stats import MEASURES
 
 _HELP = {

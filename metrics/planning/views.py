@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 
 from annotation.core.code_version import code_version
 from metrics.core.figure_files import figure_context, figure_response
-from metrics.planning import forms, queries, sentences
+from metrics.planning import plan_form, queries, sentences
 from metrics.planning.curves import PlanResult
 from metrics.planning.figures import plan_figure
-from metrics.planning.forms import PlanForm
+from metrics.planning.plan_form import PlanForm
 from metrics.planning.queries import Planned
 from metrics.planning.stats import POWER
 
@@ -29,10 +29,10 @@ def plan_study(request: HttpRequest, name: str) -> HttpResponse:
         "planned": planned,
         "study": planned.study,
         "form": form,
-        "size": forms.fields_of(form, forms.SIZE),
-        "shares": forms.fields_of(form, forms.SHARES),
-        "spread": forms.fields_of(form, forms.SPREAD),
-        "work": forms.fields_of(form, forms.WORK),
+        "size": plan_form.fields_of(form, plan_form.SIZE),
+        "shares": plan_form.fields_of(form, plan_form.SHARES),
+        "spread": plan_form.fields_of(form, plan_form.SPREAD),
+        "work": plan_form.fields_of(form, plan_form.WORK),
     }
     if form.is_valid() and form.result is not None:
         result = form.result
@@ -112,7 +112,7 @@ def _shown(form: PlanForm) -> list[tuple[Any, str, str, float]]:
     result = form.result
     return [
         (
-            forms.MEASURE_NAMES[name],
+            plan_form.MEASURE_NAMES[name],
             sentences.value_shown(name, result.true_values[name]),
             sentences.shown(name, result.chosen.values[name]),
             100 * result.undefined[name],

@@ -79,6 +79,7 @@ def urls(study) -> list[str]:
         reverse("gallery", args=[study.name]),
         reverse("compare", args=[study.name]),
         reverse("quality", args=[study.name]),
+        reverse("plan_study", args=[study.name]),
         reverse("figures", args=[study.name]),
         reverse("agreement", args=[study.name]),
     ]

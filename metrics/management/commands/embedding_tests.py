@@ -91,7 +91,8 @@ class Command(BaseCommand):
             if is_simulated(run):
                 self.stdout.write(SIMULATED)
             self.stdout.write(output.as_table(COLUMNS, rows), ending="")
-        output.write_method(self, resamples, over="images", format=options["format"])
+        if any(each.numbers for each in found):
+            output.write_method(self, resamples, over="images", format=options["format"])
         for each in found:
             if each.problem:
                 self.stderr.write(f"{each.test.name}: {each.problem}")

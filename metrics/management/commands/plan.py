@@ -10,7 +10,7 @@ from annotation.core.code_version import code_version
 from annotation.models import Study, TaskKind
 from metrics.management import output
 from metrics.planning import sentences
-from metrics.planning.forms import PlanForm
+from metrics.planning.plan_form import PlanForm
 from metrics.planning.stats import MEASURES
 
 

@@ -96,7 +96,8 @@ class PlanForm(forms.Form):
         0,
         5,
         _(
-            "0: not at all. 0.5: an attribute that a usual annotator sees in 17 % is seen in 11 to 25 % by most."
+            "0: not at all. 0.5: an attribute that a usual annotator sees in 17 % is seen in 11 to 25 % "
+            "by most."
         ),
     )
     agreement = _number(
