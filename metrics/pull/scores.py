@@ -132,6 +132,7 @@ def _mean_spread(values: Floats, spreads: Sequence[Spread], rng: np.random.Gener
 def _label(of_group: Spread) -> str:
     """The same for the same group on both sides of a comparison."""
     assert isinstance(of_group, Influences)
+    assert of_group.images.strata is not None
     return str(of_group.images.strata[0])
 
 

@@ -47,8 +47,7 @@ class Clusters:
     def freedom(self) -> Floats:
         """The degrees of freedom (M,) of the sum of the squared changes: `effective` - 1, and with several
         strata those of Satterthwaite (Welch 1947, doi:10.1093/biomet/34.1-2.28)."""
-        labels = [] if self.strata is None else np.unique(self.strata)
-        if len(labels) < 2:
+        if self.strata is None or len(labels := np.unique(self.strata)) < 2:
             return np.full(self.change.shape[1], self.effective - 1)
         spread, whole = np.zeros(self.change.shape[1]), (self.change**2).sum(axis=0)
         for label in labels:
