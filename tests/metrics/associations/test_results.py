@@ -49,7 +49,7 @@ def test_shares_count_distinct_pairs_and_say_how_many_were_judged():
     pair(found, "Old", "slow", axis="disability", negative=True)
     pair(found, "old", "slow", setting="t2t-plural", negative=True)
     pair(found, "old", "bad", negative=True, significant_corrected=False)
-    rows = summary(found, variant="corrected")
+    rows = summary(found, variant="corrected", resamples=1000)
     shares = {(row.dimension, row.setting): row for row in rows.shares_of("negative")}
     told = {cell: (row.pairs, row.share.k, row.share.n) for cell, row in shares.items()}
     assert told == {
@@ -64,7 +64,7 @@ def test_shares_count_distinct_pairs_and_say_how_many_were_judged():
     assert (share.low, share.value, share.high) == pytest.approx((0, 2 / 4, 2 / 3))
     assert shares["disability", "t2t-singular"].share.low is None
     assert rows.shares_of("toxic") == rows.levels_by("people") == rows.levels_by("model") == []
-    assert summary(found, variant="corrected") == rows
+    assert summary(found, variant="corrected", resamples=1000) == rows
     assert summary(found, variant="published").shares == ()
 
 
