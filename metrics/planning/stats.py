@@ -189,7 +189,13 @@ def alpha_influences(side: AnswerSet) -> tuple[float, Influences]:
 
 
 def half_width(name: str, interval: Interval) -> float:
-    """Half the width of an interval; of theta the factor by which its ends differ from the middle."""
+    """Half the width of an interval; of theta the factor by which its ends differ from the middle.
+
+    Examples
+    --------
+    >>> half_width("alpha", Interval(0.25, 0.75)), half_width("theta", Interval(0.5, 2.0))
+    (0.25, 2.0)
+    """
     if name != "theta":
         return (interval.high - interval.low) / 2
     return float(np.sqrt(interval.high / interval.low)) if interval.low > 0 else float("nan")
