@@ -30,8 +30,10 @@ _OF_EACH = (
     "two-way cluster bootstrap over the images of each group, and over annotators once for all groups; the "
     "groups themselves are not resampled"
 )
-_SAME_CLUSTERS = "images and identified annotators; those on both sides, or of several groups, are the same"
-_ONE_BY_ONE = "images of each group and identified annotators, the same in all groups"
+_SAME_CLUSTERS = (
+    "images and annotators, if identified; those on both sides, or of several groups, are the same"
+)
+_ONE_BY_ONE = "images and annotators, if identified; annotators are the same in all groups"
 _THESE_GROUPS = (
     "The interval is about these groups, not about other groups of the region. If annotators are not "
     "identified, it does not include how one annotator affects several groups."

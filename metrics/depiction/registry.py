@@ -4,7 +4,7 @@ from metrics.depiction import data
 from metrics.depiction.scores import measures
 from metrics.score_runs.metric import Metric, stereotype_rule
 
-_IMAGES_AND_ANNOTATORS = "images and identified annotators"
+_IMAGES_AND_ANNOTATORS = "images and annotators, if identified"
 
 METRICS: tuple[Metric, ...] = (
     Metric(

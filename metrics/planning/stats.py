@@ -51,7 +51,13 @@ class Assumptions:
 
     @property
     def kinds(self) -> Bools:
-        """Which attributes are stereotypical, (A,)."""
+        """Which attributes are stereotypical, (A,).
+
+        Examples
+        --------
+        >>> Assumptions(Design(), stereotypical=1, others=2).kinds.tolist()
+        [True, False, False]
+        """
         return np.arange(self.stereotypical + self.others) < self.stereotypical
 
     def logits(self) -> Floats:

@@ -1,14 +1,29 @@
 """Filters that format scores: ∞ for infinite, – for undefined."""
 
 import math
+import re
 
 from django import template
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from annotation.models import TaskKind
 from metrics.dashboards.queries.overview import VisualRule
 from metrics.models import Score
 from metrics.score_runs import registry
+
+# The first clauses of `Metric.clustering`.
+CLUSTERINGS = (
+    gettext_noop("annotators of the attribute"),
+    gettext_noop("associations"),
+    gettext_noop("associations and annotators"),
+    gettext_noop("attributes"),
+    gettext_noop("attributes and annotators"),
+    gettext_noop("images (or whatever a unit is about) and annotators"),
+    gettext_noop("images and annotators"),
+    gettext_noop("images of all groups"),
+    gettext_noop("images of the group"),
+    gettext_noop("prompts with their images"),
+)
 
 register = template.Library()
 UNDEFINED = "–"
@@ -77,8 +92,12 @@ def metric_title(name: str) -> str:
 
 @register.filter
 def clustering(name: str) -> str:
-    """What the clustered intervals of a metric are of."""
-    return gettext(registry.get(name).clustering)
+    """What the clustered intervals of a metric are of: the first clause of `Metric.clustering`."""
+    return gettext(first_clause(registry.get(name).clustering))
+
+
+def first_clause(text: str) -> str:
+    return re.split("[,;]", text, maxsplit=1)[0]
 
 
 @register.filter

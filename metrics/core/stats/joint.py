@@ -65,6 +65,13 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
 
     A score without a variance (a single image or annotator) or value is left out; NaN if fewer than two are
     left. Raises ValueError unless there is an element of `scores`, of one score, for each of `values`.
+
+    Examples
+    --------
+    >>> from metrics.core.stats.influence import influences
+    >>> one, two = (influences([[0.1], [-0.1]], images=[i, i + 1], annotators=[-1, -2]) for i in (1, 3))
+    >>> equal_p([0.5, 0.5], [one, two])
+    1.0
     """
     points, parts, _ = _known(values, scores)
     number = len(points)

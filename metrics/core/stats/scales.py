@@ -6,7 +6,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Scale:
     """Scores from `low` to `high`. Intervals are symmetric on the logit scale if both are finite, on the
-    logarithmic scale if only `low` is, else as they are; they never leave the range."""
+    logarithmic scale if only `low` is, else as they are; they never leave the range.
+
+    Examples
+    --------
+    >>> SHARE
+    Scale(low=0.0, high=1.0)
+    """
 
     low: float = float("-inf")
     high: float = float("inf")

@@ -29,7 +29,13 @@ def intervals(
 
 
 def columns(spread: Spread, places: ArrayLike) -> Spread:
-    """Of the scores at these places only."""
+    """Of the scores at these places only.
+
+    Examples
+    --------
+    >>> columns(np.array([[1.0, 2.0]]), [1]).tolist()
+    [[2.0]]
+    """
     if isinstance(spread, Influences):
         return spread.columns(places)
     return np.asarray(spread[:, np.asarray(places)])

@@ -35,9 +35,11 @@ def study(lead):
         ratings=[2, 2, 2],
         from_source=made.stereotype_source,
     )
-    unit = factories.page_unit(made.tasks.get(), picture=factories.image(group_name="Welsh"), texts=("poor",))
-    for _ in range(3):
-        factories.response(unit, values=[1, 0], who=factories.annotator())
+    for index in (1, 2):
+        picture = factories.image(group_name="Welsh", index=index)
+        unit = factories.page_unit(made.tasks.get(), picture=picture, texts=("poor",))
+        for _ in range(3):
+            factories.response(unit, values=[1, 0], who=factories.annotator())
     for name, region in (
         ("Mexican", "Latin America"),
         ("Nepali", "South Asia"),

@@ -158,4 +158,4 @@ def test_the_bootstrap_has_a_number_of_resamples_and_clustered_intervals_have_no
     assert output.resamples_of({"intervals": "bootstrap", "resamples": None}) == 321
     with pytest.raises(ValueError, match="--resamples is an option of --intervals bootstrap"):
         output.resamples_of({"intervals": "clustered", "resamples": 100})
-    assert [output.describe_intervals(each) for each in (None, 0, 200)] == ["clustered", "", "bootstrap"]
+    assert [output.method_name(each) for each in (None, 0, 200)] == ["clustered", "", "bootstrap"]

@@ -188,7 +188,7 @@ def test_the_page_shows_plot_numbers_and_rules(client, lead):
     assert reverse("figure", args=["live", "consensus", "svg"]) in page
     assert '<th scope="row">Strongly agree</th><td class="number">1</td>' in page
     assert re.search(r'<td class="number">50.0 <span class="interval">\[\d+\.\d, \d+\.\d\]</span>', page)
-    assert "bootstrap resamples of attributes and annotators" in page
+    assert "95 % intervals from clustered standard errors of attributes and annotators" in page
     assert "this study’s rule" in page
     assert "A low score does not certify a model" in page
 

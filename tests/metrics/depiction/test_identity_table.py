@@ -93,9 +93,8 @@ def test_finished_scores_are_shown_with_interval_and_provenance(client, study, l
     assert '<td class="number">0.42 <span class="interval">[' in page
     assert '<td class="number">0.08 <span class="interval">[' in page
     assert '<td class="number">5.00 <span class="interval">[' in page
-    assert "100 bootstrap resamples" in page
+    assert "95 % intervals from clustered standard errors of images and annotators" in page
     assert run.digest[:12] in page
-    assert "seed 0" in page
     assert "at least 2 stereotypical out-region votes in votes" in page
 
 

@@ -66,7 +66,7 @@ def test_the_contrast_is_computed_in_the_background_and_shown_with_its_q(client,
     q = Score.objects.get(run__metric="pull_contrast", name="x_q", group__name="Mexican")
     assert mexican[2] == f"{q.value:.3f}"
     assert rows[0][1] == f"{score_of('pull_contrast', 'x', part='region: Latin America')} n = 2"
-    assert "100 bootstrap resamples of prompts and images" in shown
+    assert "95 % intervals from clustered standard errors of " in shown
 
 
 def test_a_single_group_has_no_others(client, lead):

@@ -73,7 +73,7 @@ def test_the_first_visit_asks_for_the_scores_and_the_next_shows_them(client, stu
     page = text_of(answer)
     assert "being computed" not in page
     assert names_in(answer) == ["Mexican", "Peruvian", "Nepali"]
-    assert "100 bootstrap resamples of prompts and images" in page
+    assert "95 % intervals from clustered standard errors of prompts" in page
     assert "embeddings by planted" in page
     assert "4 / 12 / 12" in page
     run.refresh_from_db()
@@ -275,7 +275,7 @@ def test_the_figure_is_drawn_from_the_stored_run_with_its_intervals_and_links(st
     x = run.scores.get(name="x", part="region: Latin America")
     assert drawing.rows[0][3:6] == (x.value, x.low, x.high)
     assert "2 regions of 3 groups: 1 of 2 points lie right of 0" in drawing.alt
-    assert "95 % bootstrap intervals, 100 resamples, seed 0" in drawing.notes[0]
+    assert "95 % intervals from clustered standard errors of prompts" in drawing.notes[0]
     groups = draw_figure(study, "pull", {"by": "group"})
     assert [row[0] for row in groups.rows] == ["Mexican", "Nepali", "Peruvian"]
     assert render_figure(groups, "csv").startswith(b"identity,region,images,x,x_low,x_high,y,")

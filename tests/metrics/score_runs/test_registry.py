@@ -5,10 +5,11 @@ import io
 import pytest
 from django.core.management import call_command
 
-from annotation.models import Study
+from annotation.models import Response, Study, TaskKind
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.metric import VARIANTS
+from metrics.templatetags.scores import CLUSTERINGS, first_clause
 from tests import factories
 from tests.conftest import ROOT
 from tests.metrics import captioned, pulled, votes_cast
@@ -26,7 +27,10 @@ def test_the_documentation_holds_every_metric_as_the_registry_has_it():
 
 
 def compared_with(study, metric) -> dict[str, str]:
-    """What it is compared with must be said: the study itself, or embeddings of another set."""
+    """What it is compared with must be said: the study itself, or embeddings of another set. Annotators who
+    are identified need no supposition."""
+    if metric.name == "annotator_sensitivity":
+        Response.objects.filter(unit__task__kind="depiction").update(annotator=None)
     if metric.name == "pull_difference":
         second = pulled.embedding_run(study, image_set="other-pull")
         for name in ("Mexican", "Nepali"):
@@ -43,6 +47,11 @@ def scored_by_every_metric() -> Study:
     for name, region in (("Nepali", "South Asia"), ("Mexican", "Latin America")):
         pulled.group_images(run, name, region=region)
     votes_cast.asked_of_pairs(study)
+    for task in study.tasks.filter(kind__in=[TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS]):
+        second = votes_cast.association_unit(task, "Mexican", "sombrero")
+        for value, who in ((1, "inside"), (0, "inside"), (0, "outside")):
+            person = factories.annotator(profile=votes_cast.PEOPLE[who])
+            factories.response(second, values=[value], who=person)
     unit = factories.attribute_unit(factories.task(study), "hat")
     for score in (5, 4, 4):
         factories.response(unit, values=[score])
@@ -80,8 +89,22 @@ def test_a_metric_gives_the_scores_it_names_and_intervals_where_it_says_so(study
     names = {row.name for row in found.rows}
     assert names <= {name for name, _ in metric.names}
     assert names
-    assert metric.interval == any(row.low is not None for row in found.rows)
+    if metric.name != "annotator_sensitivity":  # whose bounds are the range of what is assumed
+        assert metric.interval == any(row.low is not None for row in found.rows)
     assert found.version == metric.version
+
+
+@pytest.mark.parametrize(
+    "metric", [one for one in registry.metrics() if one.clustering], ids=lambda metric: metric.name
+)
+def test_a_metric_has_clustered_intervals_where_it_says_so(study, metric):
+    chosen = compared_with(study, metric)
+    found = evaluate(study=study, metric=metric.name, variant="corrected", parameters=chosen)
+    assert found.intervals == "clustered"
+    assert first_clause(metric.clustering) in CLUSTERINGS  # which pages translate
+    bounds = [(row.low, row.value, row.high) for row in found.rows if row.low is not None]
+    assert bounds
+    assert all(low < high and low <= value <= high for low, value, high in bounds)
 
 
 @pytest.mark.parametrize(
