@@ -16,7 +16,7 @@ BENJAMINI = "Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x
 SOURCES = ("answers", "ratings", "votes", "captions", "embeddings")
 # Wording shared by the metrics that compare something.
 P_AND_Q = (
-    "p is two-sided, from the same resamples as the interval; q is p adjusted by Benjamini and Hochberg over "
+    "p is two-sided, by the same method as the interval; q is p adjusted by Benjamini and Hochberg over "
     "everything that is listed together"
 )
 OF_CONTRASTS = (
