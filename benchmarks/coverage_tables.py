@@ -34,7 +34,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 METHODS = ("clustered", "bootstrap")
 _NORMAL = NormalDist()
 _Z = _NORMAL.inv_cdf(0.975)
-_WIDEST = 6
+_WIDEST = 7
 _SHOWN = {
     "coverage": "% of intervals that hold the truth",
     "width": "width over the oracle's",
