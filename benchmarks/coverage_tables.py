@@ -93,7 +93,8 @@ class Record:
             with np.errstate(divide="ignore", invalid="ignore"):
                 value, true, low, high = (np.log(each) for each in (value, true, low, high))
         errors = value[np.isfinite(value)] - true[np.isfinite(value)]
-        deviation = float(errors.std(ddof=1)) if len(errors) > 1 else 0.0
+        # estimates that are all the same differ by rounding
+        deviation = float(errors.std(ddof=1)) if len(errors) > 1 and np.ptp(errors) > 1e-9 else 0.0
         finite = np.isfinite(low) & np.isfinite(high)
         if finite.any() and deviation:
             found["width"] = float((high[finite] - low[finite]).mean()) / (2 * _Z * deviation)
