@@ -40,7 +40,7 @@ _SHOWN = {
     "width": "width over the oracle's",
     "none": "% without an interval",
     "places": "mean number of places",
-    "found": "% of p below 5 % / that the oracle finds",
+    "found": "% of p below 5 %",
 }
 _MEASURES = (*_SHOWN, "power")
 
@@ -189,6 +189,8 @@ def as_tables(kept: Mapping[str, Mapping[str, Any]]) -> str:
             if any(table.get(name, {}).get(measure) for table in every)
             or (measure != "none" and any(name in shares(table, measure) for table in every))
         ]
+        if measure == "found" and any("power" in row for table in every for row in table.values()):
+            about += " / that the oracle finds"
         for start in range(0, len(names), _WIDEST):
             some = names[start : start + _WIDEST]
             lines = [f"| {about} | {' | '.join(some)} |", "| --- |" + " --: |" * len(some)]
