@@ -8,7 +8,7 @@ HERE = Path(__file__).resolve().parent
 NAMES = (
     *("import_release", "open_study", "score", "pull", "annotate", "prepared", "page"),
     *("coverage", "coverage_shares", "coverage_agreement", "coverage_few", "coverage_groups"),
-    *("coverage_captions", "coverage_images"),
+    *("coverage_captions", "coverage_images", "coverage_pull", "coverage_ranks", "coverage_sensitivity"),
     *("associations", "candidates", "embedding_tests", "asking"),
     *("jobs", "faults", "generate", "embed", "export", "release", "backup", "day"),
 )

@@ -1,8 +1,7 @@
 """How often the 95 % intervals of what captions say hold the truth, in simulated studies, and how wide they
 are.
 
-    python -m benchmarks.coverage_captions [--studies 400] [--resamples 300]
-                                           [--intervals clustered|bootstrap|both]
+    python -m benchmarks.coverage_captions [--studies 1000] [--intervals clustered|bootstrap|both]
 
 Four groups have images, and each image captions. Whether a caption names an attribute is a coin whose logit
 is the attribute's own in that group plus a normal effect of the image for that attribute; a caption that
@@ -19,12 +18,14 @@ Written to benchmarks/results/coverage-captions.json; docs/statistics.md has the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from benchmarks.coverage_widths import Tallies, Tally, simulate
+from benchmarks import coverage_tables
+from benchmarks.coverage_tables import Estimate, Study, Table
 from metrics.captions.stats import caption_influences, caption_pairs, salience
 from metrics.core.stats import bootstrap, percentiles, spread
 from metrics.core.stats.checks import Floats, Ints
@@ -261,42 +262,36 @@ def measured(
     resamples: int = 0,
     population: int = 4000,
     seed: int = 0,
-) -> Tallies:
-    """What the intervals of each score were like, of the attributes that were found; the truth of agreement
-    is that of a population of so many studies."""
-    true = truth(design) | truth_of_agreement(design, population)
-    tallies: Tallies = {name: Tally() for name in true}
-    for rng in np.random.default_rng([seed, design.images, design.people]).spawn(studies):
-        groups = study(design, rng)
-        found = of_captions(groups, design.captions, resamples=resamples, rng=rng, method=method)
-        if method == "clustered":
-            agreed = clustered_agreement(groups)
-        else:
-            agreed = of_agreement(groups, resamples=resamples, rng=rng)
-        points = {"agreement, a group": share(groups[:1]), "agreement, all": share(groups)}
-        found |= {name: [(points[name], each)] for name, each in agreed.items()}
-        for name, each in found.items():
-            for point, interval in each:
-                tallies[name].add(interval, point=point, true=true[name])
-    return tallies
+) -> Table:
+    """Of each score, of the attributes that were found; the truth of agreement is that of a population of so
+    many studies."""
+
+    def simulated() -> Iterator[Study]:
+        for rng in np.random.default_rng([seed, design.images, design.people]).spawn(studies):
+            groups = study(design, rng)
+            found = of_captions(groups, design.captions, resamples=resamples, rng=rng, method=method)
+            if method == "clustered":
+                agreed = clustered_agreement(groups)
+            else:
+                agreed = of_agreement(groups, resamples=resamples, rng=rng)
+            values = {"agreement, a group": share(groups[:1]), "agreement, all": share(groups)}
+            yield {name: [Estimate(*each) for each in several] for name, several in found.items()} | {
+                name: [Estimate(values[name], each)] for name, each in agreed.items()
+            }
+
+    return coverage_tables.summaries(truth(design) | truth_of_agreement(design, population), simulated())
 
 
 def coverage(
-    design: Design,
-    *,
-    studies: int,
-    resamples: int,
-    method: str = "bootstrap",
-    population: int = 4000,
-    seed: int = 0,
+    design: Design, *, studies: int, resamples: int, population: int = 4000, seed: int = 0
 ) -> dict[str, float]:
-    """Score -> share of intervals that hold the truth."""
+    """Score -> share of bootstrap intervals that hold the truth."""
     size = {"studies": studies, "resamples": resamples, "population": population, "seed": seed}
-    return {name: tally.coverage for name, tally in measured(design, method=method, **size).items()}
+    return coverage_tables.shares(measured(design, method="bootstrap", **size))
 
 
 def main() -> None:
-    simulate(__doc__, measured, over=DESIGNS | FURTHER, results="coverage-captions.json")
+    coverage_tables.run(__doc__, measured, over=DESIGNS | FURTHER, results="coverage-captions.json")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How often the 95 % interval of a difference of agreement holds the truth where groups of people are small.
 
-    python -m benchmarks.coverage_few [--studies 400] [--resamples 300] [--intervals clustered]
+    python -m benchmarks.coverage_few [--studies 1000] [--intervals clustered|bootstrap|both]
 
 Each item has one true label of four. Whoever knows it says it, everybody with a probability of their own
 (normal), and guesses otherwise; two groups of people, who have nobody in common, rate all of 60 items. Alpha
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmarks import interval_methods
-from benchmarks.interval_methods import Found
+from benchmarks import coverage_tables
+from benchmarks.coverage_tables import Estimate, Study, Table
 from metrics.agreement.stats import coefficients, rated_pairs
 from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.differences import AgreementDifference, agreement_difference
@@ -116,26 +116,28 @@ def coverage(groups: Groups, *, studies: int, resamples: int, seed: int = 0) -> 
     return {"held": held / studies, "p below 5 %": significant / studies}
 
 
-def measured(groups: Groups, *, studies: int, resamples: int, clustered: bool, seed: int = 0) -> Found:
+def measured(groups: Groups, *, studies: int, resamples: int, method: str, seed: int = 0) -> Table:
     """Of the difference of alpha, and of alpha of the first group."""
 
-    def simulated() -> Iterator[interval_methods.Study]:
+    def simulated() -> Iterator[Study]:
         for rng in np.random.default_rng([seed, groups.people]).spawn(studies):
             first, second = two_groups(groups, rng)
-            method: dict[str, Any] = (
-                {"clustered": True} if clustered else {"resamples": resamples, "rng": rng}
+            way: dict[str, Any] = (
+                {"clustered": True} if method == "clustered" else {"resamples": resamples, "rng": rng}
             )
-            apart = compared(first, second, **method).alpha
-            yield iter([("difference of alpha", apart.value, apart.interval, apart.p)])
-            alpha = coefficients.within(first, VALUES, level="nominal", **method).alpha
-            yield iter([("alpha", alpha.value, alpha.interval, float("nan"))])
+            apart = compared(first, second, **way).alpha
+            alpha = coefficients.within(first, VALUES, level="nominal", **way).alpha
+            yield {
+                "difference of alpha": [Estimate(apart.value, apart.interval, apart.p)],
+                "alpha": [Estimate(alpha.value, alpha.interval)],
+            }
 
     true = {"difference of alpha": groups.truth, "alpha": groups.knows[0] ** 2}
-    return interval_methods.summaries(true, simulated())
+    return coverage_tables.summaries(true, simulated())
 
 
 def main() -> None:
-    interval_methods.compare(__doc__, measured, over=DESIGNS, results="coverage-few.json")
+    coverage_tables.run(__doc__, measured, over=DESIGNS, results="coverage-few.json")
 
 
 if __name__ == "__main__":

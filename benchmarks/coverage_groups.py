@@ -1,8 +1,7 @@
 """How often the 95 % intervals of contrasts and of means over groups contain the true value, in simulated
 studies.
 
-    python -m benchmarks.coverage_groups [--studies 400] [--resamples 300]
-                                         [--intervals clustered|bootstrap|both]
+    python -m benchmarks.coverage_groups [--studies 1000] [--intervals clustered|bootstrap|both]
 
 Answers are simulated as in benchmarks/coverage.py, of nine identity groups in three regions. The stereotypes
 of each group are likelier or less likely by a constant of its own, those of a region by one more; the groups
@@ -16,24 +15,21 @@ Written to benchmarks/results/coverage-groups.json; docs/statistics.md has the t
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 
-from benchmarks import simulated
-from benchmarks.coverage import RESULTS, influences_of
-from benchmarks.coverage_tables import Estimate, Table, arguments, print_columns, summary
-from benchmarks.simulated import SHIFT, STEREO, Design, judged
+from benchmarks import coverage_tables, simulated
+from benchmarks.coverage import influences_of
+from benchmarks.coverage_tables import Estimate, Table
+from benchmarks.simulated import SHIFT, STEREO, Design
 from metrics.core.stats import bootstrap, differences, percentiles, spread
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.core.stats.clustered import NONE
 from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.scales import SHARE
 from metrics.depiction import stats, tendencies
 from metrics.depiction.likelihood_influences import SumInfluences
 from metrics.depiction.tendencies import GroupTendency
+from metrics.planning.simulation import judged
 
 REGIONS = np.repeat(np.arange(3), 3)
 LIKELIER = np.array([-0.6, 0.0, 0.6])[REGIONS] + np.tile([-0.4, 0.0, 0.4], 3)
@@ -156,8 +152,8 @@ def _clustered(groups: Groups) -> dict[str, list[Estimate]]:
             name: [_stereo_against(values, spreads, one) for one in chosen]
             for name, chosen in CONTRASTS.items()
         },
-        "mean of l_stereo": [Estimate(means[0].point.l_stereo, stereo or NONE)],
-        "theta of the means": [Estimate(means[0].point.theta, theta or NONE)],
+        "mean of l_stereo": [Estimate(means[0].point.l_stereo, stereo)],
+        "theta of the means": [Estimate(means[0].point.theta, theta)],
         "two models, mean": [_first(tendencies.differences_of(means[0], means[1]))],
         "annotators, mean": [_first(tendencies.differences_of(means[0], means[2]))],
         "annotators, one group": [
@@ -222,30 +218,25 @@ def _against(values: Floats, samples: Floats, chosen: Bools) -> Estimate:
 def coverage(name: str, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
     """The share of simulated studies of the design of that name whose bootstrap interval holds the truth, of
     each score; of what there is an interval of each group or region, the share of all of them."""
-    found = measured(name, studies=studies, resamples=resamples, seed=seed, method="bootstrap")
-    return {score: row["coverage"] for score, row in found.items() if "coverage" in row}
+    return coverage_tables.shares(
+        measured(name, studies=studies, resamples=resamples, seed=seed, method="bootstrap")
+    )
 
 
 def measured(name: str, *, studies: int, resamples: int, method: str, seed: int = 0) -> Table:
-    """`coverage_tables.summary` of all of `intervals` in simulated studies of the design of that name."""
+    """Of all of `intervals` in simulated studies of the design of that name."""
     design = DESIGNS[name]
     judges = JUDGED.get(name, np.zeros(len(REGIONS), dtype=np.int64))
     found = (
         intervals(study(design, rng, judges), resamples=resamples, rng=rng, method=method)
         for rng in np.random.default_rng([seed, design.images, design.people]).spawn(studies)
     )
-    return summary(found, truth(design), logarithmic=["theta of the means"])
+    return coverage_tables.summaries(truth(design), found, logarithmic=["theta of the means"])
 
 
 def main() -> None:
-    options = arguments(__doc__)
-    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
-    result: dict[str, Any] = {**size}
-    for method in options.methods:
-        result[method] = {name: measured(name, method=method, **size) for name in DESIGNS}
-        print_columns(result[method], method)
-    text = json.dumps(result, indent=1) + "\n"
-    RESULTS.with_name("coverage-groups.json").write_text(text, encoding="utf-8")
+    names = {name: name for name in DESIGNS}
+    coverage_tables.run(__doc__, measured, over=names, results="coverage-groups.json")
 
 
 if __name__ == "__main__":

@@ -5,29 +5,25 @@
 Shares of texts about images (`marking`, `visual_questions`, entailment, Jaccard's index): each image has a
 number of texts whose share of a kind follows a beta distribution, so that texts about one image are alike.
 Brightness: images made from the same image are alike, and its change. Cohen's d: two groups of normal, skewed
-or heavy-tailed associations. Widths are over those of normal intervals with the true standard deviation.
-Written to benchmarks/results/coverage-images.json, where the method that was not asked for stays.
+or heavy-tailed associations.
+
+Written to benchmarks/results/coverage-images.json; benchmarks/coverage_tables.py says what is measured.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 
+from benchmarks.coverage_tables import Estimate, Table, run, summaries
 from metrics.brightness.stats import change, mean
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.image_shares import shares_of_images
+from metrics.core.stats.percentiles import Interval
 from metrics.embedding_tests.stats.effects import CORRECTED, effect
 from metrics.inference.stats import entailment, tally
 
-METHODS = ("clustered", "bootstrap")
-RESAMPLES = 300
-_RESULTS = Path(__file__).resolve().parent / "results" / "coverage-images.json"
 Found = tuple[float, float, float]
 """A value and its interval."""
 Study = Callable[[np.random.Generator, "int | None"], Found]
@@ -102,49 +98,50 @@ def effect_size(images: tuple[int, int], truth: float, kind: str) -> Study:
     return one
 
 
-def designs() -> Iterator[tuple[str, float, Study]]:
-    """Name, truth and study."""
+def _designs() -> Iterator[tuple[str, str, float, Study]]:
+    """Design, score, truth and study."""
     for images in (5, 12, 30):
         for texts, alike in ((1, 0.1), (5, 0.1), (5, 0.5)):
             for truth in (0.02, 0.1, 0.5):
-                name = f"share {truth:g} of {texts} texts, correlation {alike:g}: {images} images"
-                yield name, truth, share(images, texts, truth, alike)
+                name = f"share {truth:g} of {texts} texts" + (f", correlation {alike:g}" if texts > 1 else "")
+                yield f"{images} images", name, truth, share(images, texts, truth, alike)
     for groups in (12, 30):
-        yield f"M(E) of 20 to 40 pairs: {groups} groups", 0.2, mean_entailment(groups, 40)
-        yield f"brightness, 3 of each image: {groups} images", 110.0, brightness(groups, 3, of_change=False)
-        yield f"its change in per cent: {groups} images", 10.0, brightness(groups, 3, of_change=True)
+        design = f"{groups} images"
+        yield design, "M(E) of 20 to 40 pairs", 0.2, mean_entailment(groups, 40)
+        yield design, "brightness, 3 of each image", 110.0, brightness(groups, 3, of_change=False)
+        yield design, "its change in per cent", 10.0, brightness(groups, 3, of_change=True)
     for kind in ("normal", "skewed", "heavy tails"):
         for sides in ((8, 8), (15, 15), (8, 40), (40, 40)):
             for truth in (0.0, 0.8, 2.0):
-                name = f"d = {truth:g}, {kind}: {sides[0]} and {sides[1]} images"
-                yield name, truth, effect_size(sides, truth, kind)
+                design = f"{sides[0]} and {sides[1]} images"
+                yield design, f"d = {truth:g}, {kind}", truth, effect_size(sides, truth, kind)
 
 
-def coverage(study: Study, truth: float, *, method: str, studies: int, seed: int = 0) -> dict[str, float]:
-    """The share of simulated studies whose interval holds the truth, and the mean width over the oracle's."""
-    rngs = np.random.default_rng(seed).spawn(studies)
-    found = np.array([study(rng, None if method == METHODS[0] else RESAMPLES) for rng in rngs])
-    value, low, high = found.T
-    oracle = 2 * NormalDist().inv_cdf(0.975) * float(value.std(ddof=1))
+Design = dict[str, tuple[float, Study]]
+DESIGNS: dict[str, Design] = {}
+for _name, _score, _truth, _study in _designs():
+    DESIGNS.setdefault(_name, {})[_score] = _truth, _study
+
+
+def measured(design: Design, *, studies: int, resamples: int, method: str, seed: int = 0) -> Table:
     return {
-        "held": float(((low <= truth) & (truth <= high)).mean()),
-        "width over the oracle's": float(np.nanmean(high - low) / oracle) if oracle else float("inf"),
+        name: coverage(study, truth, method=method, studies=studies, resamples=resamples, seed=seed)
+        for name, (truth, study) in design.items()
     }
 
 
+def coverage(
+    study: Study, truth: float, *, method: str, studies: int, resamples: int = 300, seed: int = 0
+) -> dict[str, float]:
+    """What is measured of one score."""
+    drawn = None if method == "clustered" else resamples
+    found = (study(rng, drawn) for rng in np.random.default_rng(seed).spawn(studies))
+    made = ({"": [Estimate(value, Interval(low, high))]} for value, low, high in found)
+    return summaries({"": truth}, made)[""]
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--studies", type=int, default=1000)
-    parser.add_argument("--intervals", choices=(*METHODS, "both"), default="both")
-    options = parser.parse_args()
-    results = json.loads(_RESULTS.read_text()) if _RESULTS.is_file() else {}
-    for method in METHODS if options.intervals == "both" else [options.intervals]:
-        results[method] = {"studies": options.studies}
-        for name, truth, study in designs():
-            each = coverage(study, truth, method=method, studies=options.studies)
-            results[method][name] = {key: round(number, 3) for key, number in each.items()}
-            print(f"{method}  {name}: {results[method][name]}", flush=True)
-    _RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    run(__doc__, measured, over=DESIGNS, results="coverage-images.json")
 
 
 if __name__ == "__main__":

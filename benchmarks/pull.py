@@ -1,7 +1,6 @@
 """Stereotypical pull of 135 groups x 60 prompts x 15 images x 768 dimensions against the pairwise way.
 
-    python -m benchmarks.pull [--groups 135] [--only memory stored coverage]
-        [--studies 1000] [--intervals clustered|bootstrap|both]
+    python -m benchmarks.pull [--groups 135] [--only memory stored]
 
 A group has 1 default prompt, 30 stereotypical and 29 other described ones. Three ways to its three numbers:
 
@@ -11,10 +10,9 @@ A group has 1 default prompt, 30 stereotypical and 29 other described ones. Thre
   group and multiplied by the number of groups.
 
 *stored* writes the embeddings into a new SQLite database and computes the metric from there, as a worker
-does, in a process of its own whose peak memory is told. *coverage* plants groups whose S are known and counts
-how often the intervals hold them, by the method of `--intervals` and with the number of `--studies`. Times
-are processor time of one thread, because other work on the machine disturbs it least. Written to
-benchmarks/results/pull.json, where the parts that were not asked for stay.
+does, in a process of its own whose peak memory is told. Times are processor time of one thread, because other
+work on the machine disturbs it least. Written to benchmarks/results/pull.json, where the part that was not
+asked for stays.
 """
 
 from __future__ import annotations
@@ -36,13 +34,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from benchmarks.pull_coverage import (  # noqa: E402
-    IMAGES,
-    coverage,
-    coverage_of_contrasts,
-    coverage_of_differences,
-    coverage_of_means,
-)
+from benchmarks.coverage_pull import IMAGES  # noqa: E402
 from metrics.core.stats.bootstrap import generator  # noqa: E402
 from metrics.pull.stats import pull  # noqa: E402
 
@@ -253,16 +245,13 @@ def rounded(figures: dict[str, object]) -> dict[str, object]:
     }
 
 
-PARTS = ("memory", "stored", "coverage")
-METHODS = ("clustered", "bootstrap")
+PARTS = ("memory", "stored")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--groups", type=int, default=135)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--studies", type=int, default=200, help="simulated studies for coverage")
-    parser.add_argument("--intervals", choices=(*METHODS, "both"), default="both")
     parser.add_argument("--part", choices=("fill", "score"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.part:
@@ -275,15 +264,6 @@ def main() -> None:
         figures["in memory"] = measured(options.groups)
     if "stored" in options.only:
         figures["from SQLite, one group at a time"] = stored(options.groups)
-    if "coverage" in options.only:
-        for intervals in METHODS if options.intervals == "both" else [options.intervals]:
-            figures[f"95 % intervals, {intervals}"] = {
-                "studies": options.studies,
-                "groups": coverage(options.studies, intervals),
-                "means over groups": coverage_of_means(options.studies, intervals),
-                "a region against the others": coverage_of_contrasts(options.studies, intervals),
-                "differences of two models": coverage_of_differences(options.studies, intervals),
-            }
     told = json.dumps(rounded(figures), indent=2)
     print(told)
     results.write_text(told + "\n")

@@ -31,7 +31,8 @@ _NODES = 41
 class Design:
     """So many images, each judged by `overlap` of `people`; standard deviations of the effects in logits.
 
-    `of_images`: of an image on one attribute; `of_whole_images`: of an image on all its attributes."""
+    `of_images`: of an image on one attribute; `of_whole_images`: of an image on all its attributes.
+    `dominant`: the first person judges every image, beside others."""
 
     images: int = 15
     people: int = 12
@@ -40,6 +41,7 @@ class Design:
     of_people: float = 0.5
     identified: bool = True
     of_whole_images: float = 0.0
+    dominant: bool = False
 
     @property
     def between_images(self) -> float:
@@ -89,8 +91,10 @@ def judged(
 ) -> AnswerSet:
     """What `people` answer of images of which an attribute is `seen` (I, A) by so many logits."""
     attributes = seen.shape[1]
-    everybody = np.tile(np.arange(len(people)), (design.images, 1))
-    who = rng.permuted(everybody, axis=1)[:, : design.overlap]
+    fixed = int(design.dominant)
+    others = np.tile(np.arange(fixed, len(people)), (design.images, 1))
+    who = rng.permuted(others, axis=1)[:, : design.overlap - fixed]
+    who = np.hstack([np.zeros((design.images, fixed), dtype=np.int64), who])
     logit = seen[:, None, :] + people[who][:, :, None]
     chosen = (rng.random(logit.shape) < expit(logit)).reshape(-1, attributes).astype(np.int64)
     images = first_image + np.repeat(np.arange(design.images), design.overlap)

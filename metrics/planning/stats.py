@@ -165,32 +165,25 @@ def tendency_influences(side: AnswerSet, kinds: Bools) -> tuple[Floats, Influenc
 
 def alpha_influences(side: AnswerSet) -> tuple[float, Influences]:
     """Krippendorff's alpha over all images and attributes, and the influences on it."""
-    attributes = side.k.shape[1]
-    units = np.add.outer(side.images * attributes, np.arange(attributes)).ravel()
-    order = np.argsort(units, kind="stable")
-    table = Ratings(
-        np.eye(2, dtype=np.int64)[side.k[side.answers].ravel()][order],
-        units=units[order],
-        clusters=units[order] // attributes,
-        raters=np.repeat(np.maximum(side.annotators, -1), attributes)[order],
-    )
-    cells = pairs.within(table)
+    cells = pairs.within(ratings(side))
     if not len(cells.sums):  # nobody judged what somebody else did
         nothing = np.zeros((len(side.images), 1))
         unknown = influence.influences(nothing, images=side.images, annotators=side.annotators)
         return float("nan"), unknown
-    total = cells.total
-    steps = 1e-6 * np.abs(total).max() * np.eye(len(total))
-    both = [
-        coefficients.share_and_alpha(total + sign * steps, [0, 1], level="nominal")[1] for sign in (1, -1)
-    ]
-    gradient = (both[0] - both[1]) / (2 * steps.max())
-    alpha = float(coefficients.share_and_alpha(total, [0, 1], level="nominal")[1])
-    return alpha, influence.influences(
-        (cells.sums @ gradient)[:, None],
-        images=cells.clusters,
-        annotators=np.column_stack([cells.first, cells.second]),
-        mass=cells.sums[:, -1],
+    _, alpha = coefficients.share_and_alpha(cells.total, [0, 1], level="nominal")
+    return float(alpha), coefficients.within_influences(cells, [0, 1], level="nominal").columns([1])
+
+
+def ratings(side: AnswerSet) -> Ratings:
+    """The answers as ratings, 0 or 1, of each attribute of each image."""
+    attributes = side.k.shape[1]
+    units = np.add.outer(side.images * attributes, np.arange(attributes)).ravel()
+    order = np.argsort(units, kind="stable")
+    return Ratings(
+        np.eye(2, dtype=np.int64)[side.k[side.answers].ravel()][order],
+        units=units[order],
+        clusters=units[order] // attributes,
+        raters=np.repeat(np.maximum(side.annotators, -1), attributes)[order],
     )
 
 

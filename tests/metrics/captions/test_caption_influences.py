@@ -119,10 +119,10 @@ def test_clustered_intervals_hold_the_truth_and_are_not_wider_than_need_be():
     """Of 40 studies with ten attributes of each kind; agreement has one interval a study."""
     design = coverage_captions.Design(captions=10, people=20)
     found = coverage_captions.measured(design, studies=40, population=200)
-    assert {score: each.coverage for score, each in found.items() if each.coverage < 0.8} == {}
+    assert {score: each["coverage"] for score, each in found.items() if each["coverage"] < 0.8} == {}
     common = found["found, common"]
-    assert common.coverage > 0.9
-    assert common.width < 1.2
+    assert common["coverage"] > 0.9
+    assert common["width"] < 1.2
 
 
 @pytest.mark.django_db

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from benchmarks import coverage as one_group
-from benchmarks import coverage_groups, coverage_shares
+from benchmarks import coverage_groups, coverage_shares, simulated_shares
 from benchmarks.coverage import coverage, false_discoveries, measured
-from benchmarks.simulated import DESIGNS, LOGITS, STEREO, Design, study, truth
+from benchmarks.simulated import DESIGNS, Design, truth
 from metrics.core.stats import bootstrap, differences
+from metrics.planning.simulation import LOGITS, STEREO, study
 
 SIZE = {"resamples": 150}
 
@@ -58,8 +59,8 @@ def test_intervals_that_leave_the_people_out_are_found_out(monkeypatch):
 def test_where_nothing_differs_hardly_anything_is_found():
     """The false discovery rate of 5 %, and three standard errors of 25 families."""
     found = false_discoveries(DESIGNS["as ViSAGe: 15 images, 12 people"], families=25, groups=6, **SIZE)
-    assert found["p below 5 %"] < 0.08
-    assert found["any q below 5 %"] <= 0.18
+    assert found["difference of l_stereo"] < 0.08
+    assert found["any q"] <= 0.18
 
 
 CLUSTERED = {"method": "clustered", "resamples": 0}
@@ -76,7 +77,7 @@ def test_clustered_intervals_hold_the_truth_and_are_no_wider_than_they_must_be(n
     assert {score: row["width"] for score, row in found.items() if not 0.8 < row["width"] < 1.35} == {}
     assert all(row["none"] == 0 for row in found.values())
     stereo = found["difference of l_stereo"]
-    assert stereo["found"] > stereo["oracle"] - 0.2
+    assert stereo["found"] > stereo["power"] - 0.2
 
 
 def test_clustered_intervals_that_leave_the_people_out_are_found_out(monkeypatch):
@@ -92,8 +93,8 @@ def test_clustered_intervals_that_leave_the_people_out_are_found_out(monkeypatch
 def test_clustered_p_is_below_5_percent_in_5_of_100_where_nothing_differs():
     """Of 300 comparisons 5 % and three standard errors are 9 %."""
     found = false_discoveries(DESIGNS["60 images, 30 people"], families=30, groups=10, **CLUSTERED)
-    assert 0.015 < found["p below 5 %"] < 0.09
-    assert found["any q below 5 %"] <= 0.18
+    assert 0.015 < found["difference of l_stereo"] < 0.09
+    assert found["any q"] <= 0.18
 
 
 def test_clustered_intervals_of_contrasts_and_means_hold_the_truth():
@@ -140,9 +141,9 @@ def test_a_bias_that_was_planted_is_found_where_it_is():
 
 
 def test_the_truth_of_shares_is_what_a_very_large_study_finds():
-    design = coverage_shares.Design(items=20_000, people=400, of_people=1.0)
-    agreed, points, _ = coverage_shares.study(design, np.random.default_rng(3))
-    truth, said = coverage_shares.truth(design), agreed[:, :3].sum(axis=1)
+    design = simulated_shares.Design(items=20_000, people=400, of_people=1.0)
+    agreed, points, _ = simulated_shares.study(design, np.random.default_rng(3))
+    truth, said = simulated_shares.truth(design), agreed[:, :3].sum(axis=1)
     for number in (1, 2, 3):
         assert (said >= number).mean() == pytest.approx(truth[f"{number} of 3"], abs=0.03)
     both = (said >= 2) & (agreed[:, 3:].sum(axis=1) >= 2)
@@ -155,7 +156,7 @@ def test_the_truth_of_shares_is_what_a_very_large_study_finds():
 def test_shares_and_means_of_ratings_hold_the_truth_as_often_as_they_say(name):
     """Of 100 studies 95 % less three standard errors, 88 %, is the least that chance leaves. Of a stereotype
     source it is less: items alone are drawn (docs/statistics.md)."""
-    held = coverage_shares.coverage(coverage_shares.DESIGNS[name], studies=100, resamples=150)
+    held = coverage_shares.coverage(simulated_shares.DESIGNS[name], studies=100, resamples=150)
     assert 0.65 < min(held.pop(score) for score in ("2 of 3, source", "mean rating, source")) < 0.9
     # three people make an interval no wider than their three answers
     assert 0.45 < held.pop("rating of one item") < 0.85
@@ -169,5 +170,5 @@ def test_shares_whose_people_are_not_drawn_are_found_out(monkeypatch):
         return drawn(units, labels, np.zeros(len(labels)), **more)
 
     monkeypatch.setattr(coverage_shares.passing_shares, "resampled_shares", of_items_alone)
-    held = coverage_shares.coverage(coverage_shares.DESIGNS["people differ much"], studies=60, resamples=150)
+    held = coverage_shares.coverage(simulated_shares.DESIGNS["people differ much"], studies=60, resamples=150)
     assert held["2 of 3"] < 0.8

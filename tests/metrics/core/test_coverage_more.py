@@ -9,17 +9,21 @@ from benchmarks import (
     coverage_captions,
     coverage_groups,
     coverage_images,
-    coverage_shares,
-    pull_coverage,
+    coverage_pull,
+    coverage_tables,
+    simulated_boxes,
+    simulated_rules,
+    simulated_shares,
 )
-from benchmarks.coverage import STEREO, Design
 from benchmarks.coverage_agreement import EACH, READINGS
 from benchmarks.coverage_captions import ATTRIBUTES, KINDS
+from benchmarks.simulated import Design
 from metrics.agreement.stats import coefficients, rated_pairs
 from metrics.agreement.stats.rated_pairs import Ratings
 from metrics.captions.stats import salience
 from metrics.core.stats import bootstrap
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
+from metrics.planning.simulation import STEREO
 from metrics.pull.stats import pull
 
 LEAST = 0.86
@@ -29,12 +33,12 @@ LEAST = 0.86
 class TestAgreement:
     def test_the_truth_is_what_a_very_large_study_finds(self):
         """Of people who answer once each, so that no two pairs share one."""
-        design = coverage_shares.Design(items=30_000, of_people=0.8)
+        design = simulated_shares.Design(items=30_000, of_people=0.8)
         rng = np.random.default_rng(4)
         items = design.of_items * rng.normal(size=(design.items, 1))
         odds = items + np.hypot(design.of_people, 1) * rng.normal(size=(design.items, 2 * EACH))
         odds[:, EACH:] -= coverage_agreement.LESS
-        labels = 1 + np.searchsorted(coverage_agreement.BOUNDS, odds)
+        labels = 1 + np.searchsorted(simulated_rules.BOUNDS, odds)
         units = np.repeat(np.arange(design.items), 2 * EACH)
         second = np.tile(np.arange(2 * EACH) >= EACH, design.items)
         counts = np.eye(5, dtype=int)[labels.ravel() - 1]
@@ -49,23 +53,23 @@ class TestAgreement:
                 assert within.share.value == pytest.approx(true["percentage"], abs=0.008)
                 assert between.share.value == pytest.approx(true["percentage between"], abs=0.008)
         table = np.array([np.bincount(row - 1, minlength=5) for row in labels[:, :EACH]])
-        found = coverage_agreement._rules(table)[0].mean(axis=0)
+        found = simulated_rules._rules(table)[0].mean(axis=0)
         assert dict(zip(("consensus", "by mean score"), found, strict=True)) == pytest.approx(
-            coverage_agreement.truth_of_rules(design), abs=0.01
+            simulated_rules.truth_of_rules(design), abs=0.01
         )
 
     def test_the_truth_of_boxes_is_that_of_another_population_too(self):
-        one, other = (coverage_agreement.truth_of_boxes(1.0, 0.5, size) for size in (20_000, 40_000))
+        one, other = (simulated_boxes.truth_of_boxes(1.0, 0.5, size) for size in (20_000, 40_000))
         assert one == pytest.approx(other, abs=0.005)
         assert 0.5 < one < 1
-        assert coverage_agreement.truth_of_boxes(1.0, 1.5, 20_000) < one
+        assert simulated_boxes.truth_of_boxes(1.0, 1.5, 20_000) < one
 
     def test_intervals_hold_the_truth_as_often_as_they_say_but_of_a_single_item(self):
         """Three people make an interval no wider than their three answers, which hold the middle of what
         people find in three of four cases at most: docs/statistics.md."""
-        design = coverage_shares.DESIGNS["20 items, 12 people"]
+        design = simulated_shares.DESIGNS["20 items, 12 people"]
         held = coverage_agreement.coverage(design, studies=60, resamples=120, population=20_000)
-        assert 0.45 < held.pop(coverage_agreement.ONE) < 0.85
+        assert 0.45 < held.pop(simulated_rules.ONE) < 0.85
         assert {score: share for score, share in held.items() if share < LEAST} == {}
 
     def test_intervals_that_leave_the_people_out_are_found_out(self, monkeypatch):
@@ -76,7 +80,7 @@ class TestAgreement:
             return drawn(rated_pairs.Cells(cells.sums, cells.clusters, nobody, nobody), **more)
 
         monkeypatch.setattr(coefficients.pairs, "resampled", of_items_alone)
-        design = coverage_shares.Design(items=50, of_people=1.5)
+        design = simulated_shares.Design(items=50, of_people=1.5)
         held = coverage_agreement.coverage(design, studies=40, resamples=80, population=20_000)
         assert held["box IoU"] < 0.75
 
@@ -166,38 +170,43 @@ class TestGroups:
         assert held["region against the rest"] < 0.88
 
 
+def held(name, studies, method, resamples):
+    """The coverage of pull in the design of that name."""
+    design = coverage_pull.DESIGNS[name]
+    return coverage_tables.shares(
+        coverage_pull.measured(design, studies=studies, method=method, resamples=resamples)
+    )
+
+
 class TestPull:
     def test_the_truth_is_what_many_groups_find(self):
         each = []
         for number in range(150):
             rng = np.random.default_rng([6, number])
-            ((values, _),) = pull_coverage.drawn(rng, [pull_coverage.pictures(rng, 3)], 3, "clustered", 0)
+            ((values, _),) = coverage_pull.drawn(rng, [coverage_pull.pictures(rng, 3)], 3, "clustered", 0)
             each.append(values)
-        true = pull_coverage.truth(3)
+        true = coverage_pull.truth(3)
         for name, value in zip(pull.COLUMNS, np.mean(each, axis=0), strict=True):
             assert value == pytest.approx(true[name], abs=0.02)
 
     @pytest.mark.parametrize("intervals", ["clustered", "bootstrap"])
     def test_intervals_within_a_set_hold_the_truth_as_often_as_they_say(self, intervals):
-        found = pull_coverage.coverage(60, intervals, 150, sizes=(10,))["10 attributes"]["held"]
+        found = held("10 attributes", 60, intervals, 150)
         assert {name: share for name, share in found.items() if share < LEAST} == {}
 
     @pytest.mark.parametrize("intervals", ["clustered", "bootstrap"])
     def test_intervals_of_two_models_hold_their_difference(self, intervals):
-        found = pull_coverage.coverage_of_differences(60, intervals, 120, sizes=(10,))["10 attributes"][
-            "held"
-        ]
+        found = held("two models, 10 attributes", 60, intervals, 120)
         assert {name: share for name, share in found.items() if share < LEAST} == {}
 
     @pytest.mark.parametrize("compared", [False, True])
     def test_clustered_intervals_of_few_groups_hold_the_truth(self, compared):
-        simulate = pull_coverage.coverage_of_contrasts if compared else pull_coverage.coverage_of_means
-        found = simulate(80, "clustered", sizes=(5,))["5 groups"]["held"]
+        found = held("5 groups against others" if compared else "means over 5 groups", 80, "clustered", 0)
         assert {name: share for name, share in found.items() if share < LEAST} == {}
 
     def test_similarities_that_count_a_prompt_with_itself_are_found_out(self, monkeypatch):
         monkeypatch.setattr(pull, "_recentre_within", lambda drawn, _: drawn)
-        found = pull_coverage.coverage(40, "bootstrap", 150, sizes=(10,))["10 attributes"]["held"]
+        found = held("10 attributes", 40, "bootstrap", 150)
         assert found["s_s_s"] < 0.85
 
 
@@ -214,9 +223,9 @@ class TestImages:
     )
     def test_clustered_intervals_hold_the_truth(self, study, truth):
         found = coverage_images.coverage(study, truth, method="clustered", studies=80)
-        assert found["held"] >= LEAST
+        assert found["coverage"] >= LEAST
 
     def test_intervals_without_width_are_found_out(self):
         """No resample of images without a text of a kind has one."""
         rare = coverage_images.share(12, 1, 0.02, 0.1)
-        assert coverage_images.coverage(rare, 0.02, method="bootstrap", studies=80)["held"] < 0.5
+        assert coverage_images.coverage(rare, 0.02, method="bootstrap", studies=80)["coverage"] < 0.5

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import coverage_shares
+from benchmarks import coverage_shares, simulated_shares
 from metrics.core.stats import clustered, means, passing_shares
 from metrics.core.stats.scales import SHARE, Scale
 
@@ -167,11 +167,11 @@ class TestItems:
 def test_intervals_hold_the_truth_as_often_as_they_say_and_are_not_wider_than_need_be(name):
     """Of 100 studies 95 % less three standard errors, 88 %, is the least that chance leaves; an oracle's
     width is known to a seventh. Of a stereotype source it is less (docs/statistics.md)."""
-    design = (coverage_shares.DESIGNS | coverage_shares.FURTHER)[name]
+    design = (simulated_shares.DESIGNS | simulated_shares.FURTHER)[name]
     found = coverage_shares.measured(design, studies=100)
     of_people = {score: each for score, each in found.items() if "source" not in score}
-    assert {score: each.coverage for score, each in of_people.items() if each.coverage < 0.86} == {}
-    assert {score: each.width for score, each in of_people.items() if not 0.6 < each.width < 1.3} == {}
+    assert {score: each["coverage"] for score, each in of_people.items() if each["coverage"] < 0.86} == {}
+    assert {score: each["width"] for score, each in of_people.items() if not 0.6 < each["width"] < 1.3} == {}
 
 
 def test_clustered_shares_whose_people_are_left_out_are_found_out(monkeypatch):
@@ -181,5 +181,5 @@ def test_clustered_shares_whose_people_are_left_out_are_found_out(monkeypatch):
         return found(units, labels, -1 - np.arange(len(labels)), **more)
 
     monkeypatch.setattr(coverage_shares.passing_shares, "share_influences", of_items_alone)
-    held = coverage_shares.measured(coverage_shares.DESIGNS["people differ much"], studies=60)
-    assert held["2 of 3"].coverage < 0.8
+    held = coverage_shares.measured(simulated_shares.DESIGNS["people differ much"], studies=60)
+    assert held["2 of 3"]["coverage"] < 0.8

@@ -76,6 +76,22 @@ def test_the_influences_on_alpha_are_its_derivatives():
     )
 
 
+def test_the_interval_of_alpha_is_that_of_the_scores_of_agreement():
+    side = simulated(SMALL, 3)
+    alpha, found = stats.alpha_influences(side)
+    within = coefficients.within(stats.ratings(side), [0, 1], level="nominal", clustered=True)
+    assert alpha == within.alpha.value
+    assert clustered.intervals([alpha], found, COEFFICIENT) == [within.alpha.interval]
+
+
+def test_a_dominant_person_judges_every_image_beside_others():
+    design = Design(images=40, people=6, overlap=2, dominant=True)
+    side = study(design, np.random.default_rng(0), people=np.zeros(6))
+    who = side.annotators.reshape(40, 2)
+    assert (who[:, 0] == 0).all()
+    assert set(who[:, 1]) == set(range(1, 6))
+
+
 def _cells(side, attributes):
     units = np.add.outer(side.images * attributes, np.arange(attributes)).ravel()
     order = np.argsort(units, kind="stable")

@@ -1,16 +1,25 @@
-"""How often the intervals of pull hold what was planted, and how wide they are (benchmarks/pull.py)."""
+"""How often the 95 % intervals of pull hold what was planted, and how wide they are.
+
+    python -m benchmarks.coverage_pull [--studies 1000] [--intervals clustered|bootstrap|both]
+
+The images of a group are unit vectors whose mean is planted, so that the similarities of the three sets are
+known. Groups of a region have default images that are turned by an angle of their own, normal.
+
+Written to benchmarks/results/coverage-pull.json; docs/statistics.md has the table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
+from benchmarks.coverage_tables import Estimate, Study, Table, run, summaries
 from metrics.core.stats import spread
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.influence import Influences
-from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import SHARE
 from metrics.core.stats.spread import Spread
 from metrics.pull.stats import pull
@@ -115,114 +124,70 @@ def _columns(found: Spread) -> int:
     return len(found.step) if isinstance(found, Influences) else found.shape[1]
 
 
-class Tally:
-    """Whether intervals held the truth, how wide they were, and the estimates, of many studies."""
+@dataclass(frozen=True)
+class Design:
+    """The numbers of a group with so many attributes of each kind, or means over so many `groups` of a
+    region; or by how much they differ from those of another model or region, whose default images are turned
+    by the angle `other`."""
 
-    def __init__(self, names: Sequence[str], truth: Sequence[float]) -> None:
-        self.names, self.truth = names, np.array(truth)
-        self.held: list[Floats] = []
-        self.widths: list[Floats] = []
-        self.values: list[Floats] = []
-        self.rejected: list[Floats] = []
+    attributes: int = 10
+    groups: int | None = None
+    other: float | None = None
 
-    def add(self, values: Sequence[float], found: Sequence[Interval | None], p: Sequence[float] = ()) -> None:
-        ends = np.array([(np.nan, np.nan) if one is None else (one.low, one.high) for one in found])
-        self.held.append((ends[:, 0] <= self.truth) & (self.truth <= ends[:, 1]))
-        self.widths.append(ends[:, 1] - ends[:, 0])
-        self.values.append(np.array(values))
-        self.rejected.append(np.array(p) < 0.05)
+    @property
+    def turned(self) -> float:
+        return 0.0 if self.groups is None else TURNED
 
-    def figures(self) -> dict[str, object]:
-        oracle = 2 * NormalDist().inv_cdf(0.975) * np.std(self.values, axis=0, ddof=1)
-        widths = np.mean(self.widths, axis=0) / oracle
-        found: dict[str, object] = {
-            "held": dict(zip(self.names, np.mean(self.held, axis=0).tolist(), strict=True)),
-            "width over the oracle's": dict(zip(self.names, widths.tolist(), strict=True)),
-        }
-        if len(self.rejected[0]):
-            shares = np.mean(self.rejected, axis=0).tolist()
-            found["p below 0.05"] = dict(zip(self.names, shares, strict=True))
-        return found
+    @property
+    def kind(self) -> int:
+        """A number of what is measured, of which the studies depend."""
+        if self.other is None:
+            return 0
+        return 2 if self.groups is None else 3
 
-
-def coverage(
-    groups: int, intervals: str, resamples: int = 400, sizes: tuple[int, ...] = (3, 10, 15, 30)
-) -> dict[str, object]:
-    """Of the numbers of single groups, by number of attributes of each kind."""
-    found: dict[str, object] = {}
-    for attributes in sizes:
-        true = truth(attributes)
-        tally = Tally(list(true), list(true.values()))
-        for number in range(groups):
-            rng = np.random.default_rng([number, attributes])
-            ((values, of_group),) = drawn(rng, [pictures(rng, attributes)], attributes, intervals, resamples)
-            tally.add(values.tolist(), spread.intervals(of_group, values, SCALES))
-        found[f"{attributes} attributes"] = tally.figures()
-    return found
+    def truth(self) -> dict[str, float]:
+        spread = 0.0 if self.groups is None else SPREAD
+        found = truth(self.attributes, turned=self.turned, spread=spread)
+        if self.other is None:
+            return found
+        other = truth(self.attributes, turned=self.other, spread=spread)
+        return {name: found[name] - other[name] for name in _COMPARED}
 
 
-def coverage_of_differences(
-    groups: int, intervals: str, resamples: int = 300, sizes: tuple[int, ...] = (3, 10, 15, 30)
-) -> dict[str, object]:
-    """Of what two models differ by, which were given the same prompts: the default images of the second are
-    turned, or nothing differs."""
-    found: dict[str, object] = {}
-    for attributes in sizes:
-        for label, turned in ((f"{attributes} attributes", TURNED), (f"{attributes}, nothing differs", 0.0)):
-            ones, others = truth(attributes), truth(attributes, turned=turned)
-            tally = Tally(_COMPARED, [ones[name] - others[name] for name in _COMPARED])
-            for number in range(groups):
-                rng = np.random.default_rng([number, attributes, 2])
-                sides = [pictures(rng, attributes), pictures(rng, attributes, turned)]
-                _compare(tally, *drawn(rng, sides, attributes, intervals, resamples))
-            found[label] = tally.figures()
-    return found
+def _designs() -> Iterator[tuple[str, Design]]:
+    for attributes in (3, 10, 15, 30):
+        one = f"{attributes} attributes"
+        yield one, Design(attributes)
+        yield f"two models, {one}", Design(attributes, other=TURNED)
+        yield f"two models, {one}, nothing differs", Design(attributes, other=0.0)
+    for groups in (5, 12, 20):
+        yield f"means over {groups} groups", Design(groups=groups)
+        yield f"{groups} groups against others", Design(groups=groups, other=0.0)
+        yield f"{groups} groups against others, nothing differs", Design(groups=groups, other=TURNED)
 
 
-def coverage_of_means(
-    studies: int,
-    intervals: str,
-    resamples: int = 300,
-    sizes: tuple[int, ...] = (5, 12, 20),
-    attributes: int = 10,
-) -> dict[str, object]:
-    """Of the means over the groups of a region, and of the share of groups that are pulled; the truth is that
-    of all groups there could be."""
-    true = truth(attributes, turned=TURNED, spread=SPREAD)
-    found: dict[str, object] = {}
-    for groups in sizes:
-        tally = Tally(list(true), list(true.values()))
+DESIGNS = dict(_designs())
+
+
+def measured(design: Design, *, studies: int, resamples: int, method: str, seed: int = 0) -> Table:
+    """Of the numbers, of the share of groups that are pulled, or of differences."""
+    true = design.truth()
+    size = (design.attributes, method, resamples)
+
+    def simulated() -> Iterator[Study]:
         for number in range(studies):
-            rng = np.random.default_rng([number, groups])
-            values, of_mean = _region(rng, groups, TURNED, attributes, intervals, resamples)
-            tally.add(values.tolist(), spread.intervals(of_mean, values, (*SCALES, SHARE)))
-        found[f"{groups} groups"] = tally.figures()
-    return found
-
-
-def coverage_of_contrasts(
-    studies: int,
-    intervals: str,
-    resamples: int = 300,
-    sizes: tuple[int, ...] = (5, 12, 20),
-    attributes: int = 10,
-) -> dict[str, object]:
-    """Of what a region differs by from as many other groups, whose default images lean the other way, or
-    lean as far."""
-    found: dict[str, object] = {}
-    for groups in sizes:
-        for label, turned in ((f"{groups} groups", 0.0), (f"{groups}, nothing differs", TURNED)):
-            one, other = (truth(attributes, turned=each, spread=SPREAD) for each in (TURNED, turned))
-            tally = Tally(_COMPARED, [one[name] - other[name] for name in _COMPARED])
-            for number in range(studies):
-                rng = np.random.default_rng([number, groups, 3])
+            rng = np.random.default_rng([number, design.groups or design.attributes, design.kind, seed])
+            angles = [design.turned] if design.other is None else [design.turned, design.other]
+            if design.groups is None:
+                sides = drawn(rng, [pictures(rng, design.attributes, each) for each in angles], *size)
+            else:
                 sides = [
-                    _region(rng, groups, each, attributes, intervals, resamples, side)
-                    for side, each in zip("ab", (TURNED, turned), strict=True)
+                    _region(rng, design.groups, each, *size, name)
+                    for name, each in zip("ab", angles, strict=False)
                 ]
-                _compare(tally, *sides)
-            found[label] = tally.figures()
-    return found
+            yield _compared(*sides) if len(sides) > 1 else _alone([*true], *sides[0])
+
+    return summaries(true, simulated())
 
 
 def _region(
@@ -251,7 +216,26 @@ def _region(
     return values.mean(axis=0), pull.resampled_mean(stacked, rng=np.random.default_rng(rng.integers(2**60)))
 
 
-def _compare(tally: Tally, first: Found, second: Found) -> None:
+def _alone(names: Sequence[str], values: Floats, found: Spread) -> Study:
+    intervals = spread.intervals(found, values, (*SCALES, SHARE)[: len(names)])
+    return {
+        name: [Estimate(value, interval)]
+        for name, value, interval in zip(names, values.tolist(), intervals, strict=True)
+    }
+
+
+def _compared(first: Found, second: Found) -> Study:
     one, other = ((values[_PLACES], spread.columns(found, _PLACES)) for values, found in (first, second))
     apart = spread.difference(one[0], other[0], (one[1], other[1]))
-    tally.add([each.value for each in apart], [each.interval for each in apart], [each.p for each in apart])
+    return {
+        name: [Estimate(each.value, each.interval, each.p)]
+        for name, each in zip(_COMPARED, apart, strict=True)
+    }
+
+
+def main() -> None:
+    run(__doc__, measured, over=DESIGNS, results="coverage-pull.json")
+
+
+if __name__ == "__main__":
+    main()
