@@ -70,6 +70,8 @@ def test_none_of_n_has_the_bound_of_clopper_and_pearson():
     assert many.high == pytest.approx(stats.beta.ppf(0.975, 1, 40), rel=0.01)
     [few] = clustered.intervals([0.0], of(0.0, clusters=5, step=1 / 40), SHARE)
     assert few.high > 1.5 * many.high
+    [ratio] = clustered.intervals([0.0], of(0.0, clusters=4000, step=1 / 40), RATIO)
+    assert ratio.high == pytest.approx(stats.chi2.ppf(0.975, 2) / 2 / 40, rel=0.01)  # a Poisson number of 0
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -38,7 +38,7 @@ def test_the_variance_is_the_two_way_one_of_plain_loops():
     rng = np.random.default_rng(2)
     images, annotators = (each.ravel() for each in np.meshgrid(np.arange(8), np.arange(6)))
     k = (rng.random((48, 1)) < 0.05 + 0.4 * (annotators[:, None] % 3)).astype(np.int64)
-    se, _ = mean_influences(k, images, annotators).standard_errors()
+    se, freedom = mean_influences(k, images, annotators).standard_errors()
     d = (k[:, 0] - k.mean()) / 48
     of_images = sum(d[images == i].sum() ** 2 for i in range(8)) * 8 / 7
     of_people = sum(
@@ -46,6 +46,9 @@ def test_the_variance_is_the_two_way_one_of_plain_loops():
     ) * (6 / 5)
     assert of_people > 0
     assert se[0] ** 2 == pytest.approx(of_images + of_people)
+    noisy = of_people + sum(5 / 6 * (d[annotators == j] ** 2).sum() for j in range(6)) * (6 / 5)
+    satterthwaite = (of_images + of_people) ** 2 / (of_images**2 / (7 + 2) + noisy**2 / (5 + 2))
+    assert freedom[0] == pytest.approx(np.sqrt(satterthwaite * (7 + 5)))
 
 
 def test_people_who_answered_little_count_as_much_as_one_who_answered_half():
@@ -98,6 +101,7 @@ def test_what_both_sides_share_cancels():
     assert apart.annotators.labels.tolist() == one.annotators.labels.tolist()
     assert apart.answers == pytest.approx(one.answers + two.answers)
     assert apart.annotators.mass.sum() == pytest.approx(1)
+    assert apart.answer_mass == pytest.approx((one.answer_mass + two.answer_mass) / 4)
     separate = total([(1.0, one), (-1.0, mean_influences(other, images + 50, annotators + 50))])
     assert len(separate.images.labels) == 2 * len(one.images.labels)
     assert (separate.images.change**2).sum() == pytest.approx(
