@@ -604,6 +604,8 @@ def test_what_is_not_there_looks_the_same_as_what_is_not_yours(client, world, ro
             "identity": {"group_id": 1},
             "figure": {"figure": "consensus", "fmt": "csv"},
             "figure_page": {"figure": "consensus"},
+            "plan_figure": {"fmt": "csv"},
+            "plan_file": {"fmt": "csv"},
             "export_file": {"pk": 1},
         }.get(page, {})
         answers = [client.get(reverse(page, kwargs={"name": name, **more})) for name in ("secret", "nosuch")]

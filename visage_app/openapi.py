@@ -26,6 +26,8 @@ SPECTACULAR_SETTINGS = {
         "RunState": "generation.models.RunState",
         "ScoreRunState": "annotation.core.leases.JobState",
         "Variant": "metrics.models.Variant",
+        "Intervals": "annotation.models.Intervals",
+        "RunIntervals": "metrics.models.RunIntervals",
         "EffectVariant": "metrics.embedding_tests.stats.effects.VARIANTS",
         "Axis": "annotation.models.Axis",
         "Images": ["images"],

@@ -46,7 +46,7 @@ class GroupTendency:
         elif random > 0:
             gradient[:, 2] = 1 / random, -theta / random
         found = spread.intervals(self.likelihoods.of(gradient), values, (SHARE, SHARE, RATIO))
-        if infinite and found[2] is not None:
+        if infinite and found[2] is not None and not np.isnan(found[2].high):
             found[2] = Interval(float(1 / np.float64(found[2].high)), float("inf"))
         return found
 

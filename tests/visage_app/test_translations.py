@@ -34,7 +34,9 @@ NO_WORDS = "|".join(
     )
 )
 """What of a template's source is marked already, or is no text that people read."""
-SAME_IN_EVERY_LANGUAGE = frozenset({"Visage", "PNG", "SVG", "PDF", "CSV", "UTC", "tf", "df", "idf", "rho"})
+SAME_IN_EVERY_LANGUAGE = frozenset(
+    {"Visage", "PNG", "SVG", "PDF", "CSV", "UTC", "tf", "df", "idf", "rho", "L(stereo)"}
+)
 """The name of the program, and notations."""
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|(?<!\d )%[sd]|\{\w+\}")
 

@@ -41,7 +41,7 @@ def intervals(
     se, freedom = influences.standard_errors()
     quantiles = _t_quantiles(1 - (1 - level) / 2, freedom)
     return [
-        _interval(value, error, t, 1 / step if step else float("inf"), scale, level)
+        around(value, _interval(value, error, t, 1 / step if step else float("inf"), scale, level))
         for value, error, t, step, scale in zip(
             points.tolist(), se.tolist(), quantiles.tolist(), influences.step.tolist(), each, strict=True
         )
@@ -77,6 +77,19 @@ def two_sided_p(values: ArrayLike, influences: Influences) -> Floats:
     se, freedom = influences.standard_errors()
     points = np.where(np.isinf(points), np.nan, points)
     return np.asarray(2 * special.stdtr(freedom, -np.abs(points) / se))
+
+
+def around(value: float, interval: Interval) -> Interval:
+    """The interval, with the value in it however its ends were rounded.
+
+    Examples
+    --------
+    >>> around(0.5, Interval(0.1, 0.499))
+    Interval(low=0.1, high=0.5, infinite=None, undefined=None)
+    """
+    if np.isnan(interval.low):
+        return interval
+    return Interval(min(interval.low, value), max(interval.high, value))
 
 
 def _interval(value: float, se: float, t: float, n: float, scale: Scale, level: float) -> Interval:

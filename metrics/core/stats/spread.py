@@ -71,7 +71,10 @@ def difference(
         apart = influence.total([(1.0, a), (-1.0, b)])
         found = clustered.intervals(values, apart, NUMBER)
         if scales is not None:
-            found = [_within(*each) for each in zip(found, *scales, strict=True)]
+            found = [
+                clustered.around(value, _within(*each))
+                for value, each in zip(values.tolist(), zip(found, *scales, strict=True), strict=True)
+            ]
         p = clustered.two_sided_p(values, apart)
         return [
             Difference(value, interval, chance)

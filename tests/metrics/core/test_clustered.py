@@ -87,6 +87,13 @@ def test_bounds_stay_within_the_scale_however_large_the_error():
         assert scale.low <= found.low < value < found.high <= scale.high
 
 
+def test_the_value_is_within_however_the_ends_are_rounded():
+    scale = Scale(0.0, 0.1 + 0.2)
+    for value in (0.3, 0.1 + 0.2, np.nextafter(0.1 + 0.2, 1)):
+        [found] = clustered.intervals([value], of(1e-17, step=1e-18), scale)
+        assert found.low <= value <= found.high
+
+
 def test_p_is_that_of_t_and_agrees_with_the_interval():
     found = of([0.5, 0.5])
     p = clustered.two_sided_p([1.0, T * 0.5], found)
