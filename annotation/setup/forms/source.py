@@ -112,7 +112,7 @@ class SourceForm(StepForm):
             (Intervals.CLUSTERED, _("clustered standard errors")),
             (Intervals.BOOTSTRAP, _("bootstrap")),
         ],
-        help_text=_("The bootstrap is slower, and its intervals are wider."),
+        help_text=_("The bootstrap is slower, and its intervals are usually wider."),
     )
 
     def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
