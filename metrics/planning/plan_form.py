@@ -13,6 +13,7 @@ from annotation.models import Study
 from metrics.planning import queries
 from metrics.planning.curves import LARGEST_SECONDS, Costs, PlanResult, check, seconds_of
 from metrics.planning.pilot import PilotRefused
+from metrics.planning.queries import Planned
 from metrics.planning.sentences import Pilot
 from metrics.planning.simulation import Design, with_agreement
 from metrics.planning.stats import MEASURES, Assumptions
@@ -181,6 +182,22 @@ class PlanForm(forms.Form):
         """The fields of a valid form as an address has them, with estimates instead of the pilot."""
         data = self.cleaned_data
         return {name: value for name, value in data.items() if name != "pilot" and value is not None}
+
+
+def initial(planned: Planned) -> dict[str, int]:
+    """The numbers that the study says already, within the limits of the form; at least as many annotators as
+    answers for each image."""
+    found: dict[str, int] = {name: _limited(name, value) for name, value in queries.initial(planned).items()}
+    if "overlap" in found:
+        usual: Any = PlanForm.base_fields["annotators"].initial
+        found["annotators"] = max(usual, found["overlap"])
+    return found
+
+
+def _limited(name: str, value: Any) -> Any:
+    """`value`, or the nearest that the field takes."""
+    field: Any = PlanForm.base_fields[name]
+    return min(max(value, field.min_value), field.max_value)
 
 
 def _assumptions(data: Mapping[str, Any]) -> Assumptions:

@@ -50,6 +50,15 @@ def test_the_numbers_of_a_draft_are_filled_in(client, lead):
     assert client.get(reverse("plan_study", args=[study.name])).context["form"]["images"].value() == 8
 
 
+def test_numbers_of_a_study_beyond_the_limits_of_the_form_are_limited(client, study):
+    factories.task(study, kind="depiction", strata=("any",) * 25, page_size=1)
+    page = client.get(reverse("plan_study", args=[study.name]), {"measures": ["l_stereo"]})
+    assert page.status_code == 200
+    found = {name: page.context["form"][name].value() for name in ("overlap", "annotators", "page_size")}
+    assert found == {"overlap": 20, "annotators": 20, "page_size": 2}
+    assert client.get(f"/api/v1/studies/{study.name}/plan", {"measures": "l_stereo"}).status_code == 200
+
+
 def test_a_study_that_is_only_being_set_up_can_be_planned_by_who_sets_it_up(client):
     maker = factories.user(lead=True)
     document = {"title": "Soon", "tasks": [{"kind": "depiction", "strata": ["any"] * 4, "page_size": 7}]}
