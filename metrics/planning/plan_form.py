@@ -221,19 +221,20 @@ def _assumptions(data: Mapping[str, Any]) -> Assumptions:
 
 
 def _estimated(found: Pilot) -> dict[str, Any]:
-    """The fields that a pilot fills in."""
+    """The fields that a pilot fills in, within their limits: they also stand in links without the pilot."""
     each = found.estimates
     data: dict[str, Any] = {
-        "l_stereo": round(min(max(100 * each.l_stereo, 0.1), 99), 2),
-        "l_random": round(min(max(100 * each.l_random, 0.1), 99), 2),
-        "stereotypical": each.stereotypical,
-        "others": each.others,
+        "l_stereo": round(_limited("l_stereo", 100 * each.l_stereo), 2),
+        "l_random": round(_limited("l_random", 100 * each.l_random), 2),
+        **{name: _limited(name, getattr(each, name)) for name in ("stereotypical", "others")},
         "agreement": None,
-        **{name: round(getattr(each, name), 3) for name in ("of_images", "of_people", "apart")},
-        "of_whole_images": round(each.of_whole_images, 3),
+        **{
+            name: round(_limited(name, getattr(each, name)), 3)
+            for name in ("of_images", "of_people", "apart", "of_whole_images")
+        },
     }
     if found.seconds is not None:
-        data["seconds"] = round(min(max(found.seconds, 1), 3600), 1)
+        data["seconds"] = round(_limited("seconds", found.seconds), 1)
     return data
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.setup import services
+from metrics.planning import queries
 from metrics.planning.simulation import Design
 from metrics.planning.stats import Assumptions
 from tests import factories
@@ -84,6 +86,17 @@ def test_a_pilot_fills_in_the_assumptions_and_is_named(client, lead):
     assert "Estimated from the study “The pilot”" in page.context["paragraph"]
     text = client.get(next(url for name, url in page.context["files"] if name == "txt")).content.decode()
     assert text == page.context["paragraph"]
+
+
+def test_what_a_pilot_fills_in_is_within_the_limits_of_the_form(client, lead, monkeypatch):
+    study = stored(simulated(PILOT, 0), leads=[lead])
+    found = queries.read_pilot(study)
+    large = replace(found.estimates, stereotypical=130, others=101, apart=4.0)
+    monkeypatch.setattr(queries, "read_pilot", lambda study: replace(found, estimates=large))
+    page = page_of(client, study, pilot=study.name)
+    values = [page.context["form"][name].value() for name in ("stereotypical", "others", "apart")]
+    assert values == [100, 100, 3]
+    assert client.get(page.context["urls"]["json"]).status_code == 200
 
 
 def test_a_pilot_that_is_too_small_or_nobodys_or_another_teams_is_refused(client, study, lead):
