@@ -152,6 +152,19 @@ def test_a_clustered_run_stores_intervals_without_counts_of_resamples(study):
     assert (found.infinite, found.undefined) == (None, None)
 
 
+def test_a_waiting_run_of_the_previous_version_without_resamples_has_no_intervals(study):
+    asked = score_runs.request(study=study, **WANTED, resamples=0)
+    same = {name: getattr(asked, name) for name in ("metric", "version", "variant", "digest", "resamples")}
+    ScoreRun.objects.filter(pk=asked.pk).delete()
+    first = ScoreRun.objects.create(study=study, **same)
+    run = score_runs.compute(run_id=first.pk)
+    assert (run.state, *method(run)) == ("done", "none", 0, 0)
+    assert run.scores.get(name="l_stereo").low is None
+    again = ScoreRun.objects.create(study=study, **same)
+    assert score_runs.compute(run_id=again.pk) is None
+    assert list(ScoreRun.objects.all()) == [run]
+
+
 def test_runs_of_one_method_are_computed_together(study, monkeypatch):
     replaced(monkeypatch, "likelihood", clustering="images and annotators")
     first, same = (score_runs.request(study=study, **WANTED | {"metric": name}) for name in METRICS)
