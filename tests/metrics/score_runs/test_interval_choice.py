@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from metrics.models import ScoreRun
-from metrics.score_runs import freshness, queries, registry
+from metrics.score_runs import current_scores, freshness, queries, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.rows import ScoreRow
@@ -195,6 +195,20 @@ def test_an_earlier_bootstrap_run_is_shown_until_there_is_one_of_the_studys_meth
     assert queries.newest_run(study, "tendency", "corrected") == waiting
     assert freshness.check(study, requests) == freshness.Freshness()
     assert ScoreRun.objects.get(pk=earlier.pk).scores.count() == 3
+
+
+def test_a_figure_takes_the_intervals_of_its_answers_before_older_ones_of_the_studys_method(study):
+    computed(study)
+    unit = factories.page_unit(study.tasks.get(), picture=factories.image(index=8))
+    factories.response(unit)
+    evaluation = current_scores.cached_evaluation(study, "tendency")
+    assert current_scores.intervals(study, evaluation) == {}
+    bootstrap = computed(study, intervals="bootstrap")
+    computed(study, intervals="none")
+    bootstrap.scores.filter(name="l_stereo").update(high=0.8)
+    assert current_scores.intervals(study, evaluation) == {("l_stereo", None, ""): (0.1, 0.8)}
+    computed(study)
+    assert current_scores.intervals(study, evaluation) == {("l_stereo", None, ""): (0.1, 0.9)}
 
 
 def command(*arguments):
