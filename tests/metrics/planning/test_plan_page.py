@@ -173,6 +173,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
     ("options", "message"),
     [
         ({"set": ["size=3"]}, "There is no size"),
+        ({"set": ["pilot=first"]}, "There is no pilot"),
         ({"set": ["images"]}, "NAME=VALUE"),
         ({"set": ["overlap=20"]}, "cannot be judged"),
         ({"pilot": "nosuch"}, "no study 'nosuch'"),
