@@ -72,6 +72,7 @@ def method(run):
         ("clustered", {"seed": 3}, ("bootstrap", DRAWN, 3)),
         ("clustered", {"resamples": 0}, ("none", 0, 0)),
         ("bootstrap", {"resamples": 0}, ("none", 0, 0)),
+        ("clustered", {"resamples": 0, "seed": 3}, ("none", 0, 0)),
         ("clustered", {"intervals": "none"}, ("none", 0, 0)),
         ("clustered", {"metric": "likelihood"}, ("bootstrap", DRAWN, 0)),
         ("clustered", {"metric": "likelihood", "intervals": "clustered"}, ("bootstrap", DRAWN, 0)),
