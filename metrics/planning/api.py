@@ -12,7 +12,7 @@ from annotation.api.resource import FileResource, Resource, file_of
 from annotation.core.code_version import code_version
 from metrics.core.charts.figure import CONTENT_TYPES
 from metrics.core.figure_files import api_figure
-from metrics.planning import queries, sentences
+from metrics.planning import plan_form, queries, sentences
 from metrics.planning.curves import PlanResult
 from metrics.planning.figures import plan_figure
 from metrics.planning.plan_form import PlanForm
@@ -66,7 +66,7 @@ class PlanFigure(FileResource):
 
 
 def _planned(resource: Resource, planned: Planned) -> tuple[PlanForm, PlanResult]:
-    data = {**queries.initial(planned), **resource.query(PlanQuery)}
+    data = {**plan_form.initial(planned), **resource.query(PlanQuery)}
     if "measures" in data:
         data["measures"] = [each.strip() for each in data["measures"].split(",")]
     form = PlanForm(data, pilots=queries.pilots(resource.request.user))

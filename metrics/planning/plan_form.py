@@ -13,6 +13,7 @@ from annotation.models import Study
 from metrics.planning import queries
 from metrics.planning.curves import LARGEST_SECONDS, Costs, PlanResult, check, seconds_of
 from metrics.planning.pilot import PilotRefused
+from metrics.planning.queries import Planned
 from metrics.planning.sentences import Pilot
 from metrics.planning.simulation import Design, with_agreement
 from metrics.planning.stats import MEASURES, Assumptions
@@ -183,6 +184,22 @@ class PlanForm(forms.Form):
         return {name: value for name, value in data.items() if name != "pilot" and value is not None}
 
 
+def initial(planned: Planned) -> dict[str, int]:
+    """The numbers that the study says already, within the limits of the form; at least as many annotators as
+    answers for each image."""
+    found: dict[str, int] = {name: _limited(name, value) for name, value in queries.initial(planned).items()}
+    if "overlap" in found:
+        usual: Any = PlanForm.base_fields["annotators"].initial
+        found["annotators"] = max(usual, found["overlap"])
+    return found
+
+
+def _limited(name: str, value: Any) -> Any:
+    """`value`, or the nearest that the field takes."""
+    field: Any = PlanForm.base_fields[name]
+    return min(max(value, field.min_value), field.max_value)
+
+
 def _assumptions(data: Mapping[str, Any]) -> Assumptions:
     design = Design(
         images=data["images"],
@@ -204,19 +221,20 @@ def _assumptions(data: Mapping[str, Any]) -> Assumptions:
 
 
 def _estimated(found: Pilot) -> dict[str, Any]:
-    """The fields that a pilot fills in."""
+    """The fields that a pilot fills in, within their limits: they also stand in links without the pilot."""
     each = found.estimates
     data: dict[str, Any] = {
-        "l_stereo": round(min(max(100 * each.l_stereo, 0.1), 99), 2),
-        "l_random": round(min(max(100 * each.l_random, 0.1), 99), 2),
-        "stereotypical": each.stereotypical,
-        "others": each.others,
+        "l_stereo": round(_limited("l_stereo", 100 * each.l_stereo), 2),
+        "l_random": round(_limited("l_random", 100 * each.l_random), 2),
+        **{name: _limited(name, getattr(each, name)) for name in ("stereotypical", "others")},
         "agreement": None,
-        **{name: round(getattr(each, name), 3) for name in ("of_images", "of_people", "apart")},
-        "of_whole_images": round(each.of_whole_images, 3),
+        **{
+            name: round(_limited(name, getattr(each, name)), 3)
+            for name in ("of_images", "of_people", "apart", "of_whole_images")
+        },
     }
     if found.seconds is not None:
-        data["seconds"] = round(min(max(found.seconds, 1), 3600), 1)
+        data["seconds"] = round(_limited("seconds", found.seconds), 1)
     return data
 
 

@@ -111,10 +111,11 @@ def paragraph(result: PlanResult, *, version: str, pilot: Pilot | None = None) -
             "comparisons)."
         )
     parts.append(_assumed(result, pilot))
-    work = chosen.work
+    work, groups = chosen.work, result.costs.groups
+    counted = f"{groups} identity group{'' if groups == 1 else 's'}"
     parts.append(
         f"This takes {work.slots:,} answers, about {work.hours:.1f} hours at {result.costs.seconds:g} "
-        f"seconds each ({result.costs.groups} identity groups{_both(result)}), and costs {work.cost:,.2f} at "
+        f"seconds each ({counted}{_both(result)}), and costs {work.cost:,.2f} at "
         f"{result.costs.pay:g} an hour."
     )
     parts.append(

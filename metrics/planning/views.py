@@ -83,7 +83,7 @@ def _form(request: HttpRequest, planned: Planned) -> PlanForm:
     given: dict[str, Any] = {name: value for name, value in request.GET.items() if name != "measures"}
     if "measures" in request.GET:
         given["measures"] = request.GET.getlist("measures")
-    return PlanForm({**queries.initial(planned), **given}, pilots=queries.pilots(request.user))
+    return PlanForm({**plan_form.initial(planned), **given}, pilots=queries.pilots(request.user))
 
 
 def _valid(form: PlanForm) -> PlanResult:

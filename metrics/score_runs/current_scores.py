@@ -42,8 +42,8 @@ def cached_evaluation(
 
 def intervals(study: Study, evaluation: Evaluation) -> dict[tuple[str, int | None, str], Interval]:
     """{(score, group, part): 95 % interval} from a stored run of the same answers, if there is one."""
-    run = queries.newest_run(study, evaluation.metric, evaluation.variant)
-    if run is None or run.digest != evaluation.digest:
+    run = queries.run_with_intervals(study, evaluation.metric, evaluation.variant, evaluation.digest)
+    if run is None:
         return {}
     rows = Score.objects.filter(run=run, attribute__isnull=True, low__isnull=False)
     return {(name, group, part): (low, high) for name, group, part, low, high in rows.values_list(*_INTERVAL)}

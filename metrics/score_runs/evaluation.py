@@ -118,7 +118,7 @@ def choose_intervals(
     elif intervals == RunIntervals.NONE and resamples:
         raise ValueError(f"{resamples} resamples, but no intervals: choose bootstrap, or no resamples.")
     if intervals == RunIntervals.NONE or not metric.interval:
-        return IntervalMethod(RunIntervals.NONE.value, seed=seed)
+        return IntervalMethod(RunIntervals.NONE.value)
     if metric.clustering and (intervals == RunIntervals.CLUSTERED or not metric.resampling):
         return IntervalMethod(RunIntervals.CLUSTERED.value)
     drawn = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples

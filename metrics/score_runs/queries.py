@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 
 from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Study
-from metrics.models import Score, ScoreRun
+from metrics.models import RunIntervals, Score, ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import choose_intervals, inputs_digest
 from metrics.score_runs.metric import Metric
@@ -87,6 +87,14 @@ def latest_run(
     if run is not None:
         return LatestRun(run=run, stale=False)
     return LatestRun(run=finished.first(), stale=True)
+
+
+def run_with_intervals(study: Study, metric: str, variant: str, digest: str) -> ScoreRun | None:
+    """The finished run of the inputs `digest` that has intervals: of the study's choice, else of the other
+    kind. One query."""
+    entry = registry.get(metric)
+    finished = _finished(study, entry, variant, registry.parameters(entry, None))
+    return finished.filter(digest=digest).exclude(intervals=RunIntervals.NONE).first()
 
 
 def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, str]) -> QuerySet[ScoreRun]:

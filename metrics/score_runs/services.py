@@ -14,12 +14,13 @@ from annotation.core.code_version import code_version
 from annotation.core.leases import Claim, Heartbeat, JobState, Leases
 from annotation.models import Study
 from metrics.core.fingerprints import snapshot
-from metrics.models import Score, ScoreRun
+from metrics.models import RunIntervals, Score, ScoreRun
 from metrics.score_runs import queries, registry
 from metrics.score_runs.evaluation import Evaluation, choose_intervals, evaluate, inputs_digest
 from metrics.score_runs.metric import NothingToCompute
 from metrics.score_runs.shared_resamples import sharing_resamples
 
+NONE, BOOTSTRAP = RunIntervals.NONE.value, RunIntervals.BOOTSTRAP.value
 LEASES = Leases(ScoreRun, related=("study",))
 log = logging.getLogger(__name__)
 
@@ -99,7 +100,8 @@ def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
                 resamples=run.resamples or None,
                 seed=run.seed,
                 parameters=json.loads(run.parameters),
-                intervals=run.intervals,
+                # The previous version stores a run without intervals as a bootstrap of 0 resamples.
+                intervals=run.intervals if run.resamples or run.intervals != BOOTSTRAP else NONE,
             )
     except Exception as error:
         nothing = isinstance(error, NothingToCompute)
@@ -135,7 +137,12 @@ def _store(claim: Claim[ScoreRun], result: Evaluation) -> ScoreRun | None:
     try:
         with transaction.atomic():
             # The answers may have changed between the request and the computation.
-            if not claim.finish(digest=result.digest, rule=result.rule, code_version=code_version()):
+            if not claim.finish(
+                digest=result.digest,
+                intervals=result.intervals,
+                rule=result.rule,
+                code_version=code_version(),
+            ):
                 return None
             Score.objects.bulk_create(scores, batch_size=1000)
             events.announce(
@@ -144,9 +151,9 @@ def _store(claim: Claim[ScoreRun], result: Evaluation) -> ScoreRun | None:
                 data={"run": run.pk, "metric": run.metric, "variant": run.variant, "scores": len(scores)},
             )
     except IntegrityError:
-        if result.digest == run.digest:
+        if (result.digest, result.intervals) == (run.digest, run.intervals):
             raise
-        # Another run was requested for the present answers, so this one is not needed.
+        # Another run of the present answers was requested, so this one is not needed.
         claim.held().delete()
         return None
     return ScoreRun.objects.get(pk=run.pk)

@@ -1,4 +1,4 @@
-"""Share resamples between the metrics that a worker computes together."""
+"""Share resamples, or influences, between the metrics that a worker computes together."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,8 +15,9 @@ _cache: ContextVar[dict[str, tuple[Key, object]] | None] = ContextVar("kept", de
 
 @contextmanager
 def sharing_resamples() -> Iterator[None]:
-    """Inside this context, metrics with the same answers, seed and number of resamples draw once, and
-    agreement reuses the answers that were already read. The last draw of each kind is kept."""
+    """Inside this context, metrics with the same answers, seed and number of resamples draw once, those with
+    clustered intervals of the same answers compute their influences once, and agreement reuses the answers
+    that were already read. The last draw or influences of each kind are kept."""
     if _cache.get() is not None:
         yield
         return
@@ -32,21 +33,23 @@ def is_sharing() -> bool:
 
 
 def is_shared(inputs: Inputs) -> bool:
-    """Whether the draws of `inputs` are kept for the next metric."""
+    """Whether the draws or influences of `inputs` are kept for the next metric."""
     return is_sharing() and inputs.with_intervals
 
 
 def draw_once(kind: str, inputs: Inputs, digest: str, draw: Callable[[], T]) -> T:
-    """The kept result of `draw` for these inputs, or a new one. Call only if `is_shared`."""
+    """The kept result of `draw`, which draws resamples or computes influences, for these inputs, or a new
+    one. Call only if `is_shared`."""
     kept, key = _cache.get(), (digest, inputs.seed, inputs.resamples, inputs.clustered)
     assert kept is not None
     if kind not in kept or kept[kind][0] != key:
-        kept.pop(kind, None)  # free the memory of the old draw first
+        kept.pop(kind, None)  # free the memory of the old one first
         kept[kind] = (key, draw())
     return cast(T, kept[kind][1])
 
 
 def cached_draw(kind: str, digest: str) -> object | None:
-    """The kept draw of a kind and digest, with any seed and number of resamples; None if there is none."""
+    """What is kept of a kind and digest: resamples of any seed and number, or influences; None if there is
+    nothing."""
     kept = (_cache.get() or {}).get(kind)
     return kept[1] if kept is not None and kept[0][0] == digest else None

@@ -13,6 +13,9 @@ from metrics.planning import sentences
 from metrics.planning.plan_form import PlanForm
 from metrics.planning.stats import MEASURES
 
+_OPTIONS = ("pilot", "measures")
+"""Fields of the form that are options of their own, not numbers to --set."""
+
 
 class Command(BaseCommand):
     help = (
@@ -21,7 +24,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        fields = [name for name in PlanForm.base_fields if name not in ("pilot", "measures")]
+        fields = [name for name in PlanForm.base_fields if name not in _OPTIONS]
         parser.add_argument("--pilot", metavar="STUDY", help="estimate the assumptions from its answers")
         parser.add_argument("--measures", default=",".join(MEASURES), help="default: %(default)s")
         parser.add_argument(
@@ -46,7 +49,8 @@ class Command(BaseCommand):
             data: dict[str, Any] = {**output.parse_settings(options["set"])}
         except ValueError as error:
             raise CommandError(str(error)) from error
-        unknown = sorted(set(data) - set(PlanForm.base_fields) | set(data) & {"pilot", "measures"})
+        numbers = set(PlanForm.base_fields) - set(_OPTIONS)
+        unknown = sorted(set(data) - numbers)
         if unknown:
             raise CommandError(f"There is no {', '.join(unknown)}. See: manage.py plan --help")
         if options["pilot"]:

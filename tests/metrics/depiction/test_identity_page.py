@@ -210,8 +210,12 @@ def test_past_runs_stand_beside_each_other(study, client, lead):
     # hat 4/6 and sombrero 1/6, then 5/7 and 2/7
     assert [one.scores[0].value for one in past] == pytest.approx([0.5, 5 / 12])
     assert all(one.comparable for one in past)
+    for one, intervals in zip(past, ("clustered", "bootstrap"), strict=True):
+        resamples = 100 if intervals == "bootstrap" else 0
+        ScoreRun.objects.filter(pk=one.run.pk).update(intervals=intervals, resamples=resamples)
     ScoreRun.objects.filter(pk=past[1].run.pk).update(rule="another")
     page = page_of(client, study, lead)
+    assert page.count("</code>; clustered standard errors") == page.count("</code>; bootstrap") == 1
     assert "Earlier scores of this group" in page
     assert page.count("different rule or version") == 1
 

@@ -134,6 +134,12 @@ def test_the_same_input_gives_the_same_plan_and_another_seed_another():
     assert sentences.as_csv(plans[0]) == sentences.as_csv(plans[1]) != sentences.as_csv(plans[2])
 
 
+def test_the_paragraph_counts_one_identity_group_and_several():
+    for groups, words in ((1, "(1 identity group)"), (2, "(2 identity groups)")):
+        found = make_plan(SMALL, Costs(groups), ["l_stereo"], studies=2)
+        assert words in sentences.paragraph(found, version="1")
+
+
 def test_answers_hours_and_cost():
     plan = Assumptions(Design(images=10, people=5, overlap=3), stereotypical=4, others=5)
     found = work(plan, Costs(groups=2, page_size=5, seconds=36, pay=10), ["l_stereo"])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.setup import services
+from metrics.planning import queries
 from metrics.planning.simulation import Design
 from metrics.planning.stats import Assumptions
 from tests import factories
@@ -50,6 +52,15 @@ def test_the_numbers_of_a_draft_are_filled_in(client, lead):
     assert client.get(reverse("plan_study", args=[study.name])).context["form"]["images"].value() == 8
 
 
+def test_numbers_of_a_study_beyond_the_limits_of_the_form_are_limited(client, study):
+    factories.task(study, kind="depiction", strata=("any",) * 25, page_size=1)
+    page = client.get(reverse("plan_study", args=[study.name]), {"measures": ["l_stereo"]})
+    assert page.status_code == 200
+    found = {name: page.context["form"][name].value() for name in ("overlap", "annotators", "page_size")}
+    assert found == {"overlap": 20, "annotators": 20, "page_size": 2}
+    assert client.get(f"/api/v1/studies/{study.name}/plan", {"measures": "l_stereo"}).status_code == 200
+
+
 def test_a_study_that_is_only_being_set_up_can_be_planned_by_who_sets_it_up(client):
     maker = factories.user(lead=True)
     document = {"title": "Soon", "tasks": [{"kind": "depiction", "strata": ["any"] * 4, "page_size": 7}]}
@@ -75,6 +86,17 @@ def test_a_pilot_fills_in_the_assumptions_and_is_named(client, lead):
     assert "Estimated from the study “The pilot”" in page.context["paragraph"]
     text = client.get(next(url for name, url in page.context["files"] if name == "txt")).content.decode()
     assert text == page.context["paragraph"]
+
+
+def test_what_a_pilot_fills_in_is_within_the_limits_of_the_form(client, lead, monkeypatch):
+    study = stored(simulated(PILOT, 0), leads=[lead])
+    found = queries.read_pilot(study)
+    large = replace(found.estimates, stereotypical=130, others=101, apart=4.0)
+    monkeypatch.setattr(queries, "read_pilot", lambda study: replace(found, estimates=large))
+    page = page_of(client, study, pilot=study.name)
+    values = [page.context["form"][name].value() for name in ("stereotypical", "others", "apart")]
+    assert values == [100, 100, 3]
+    assert client.get(page.context["urls"]["json"]).status_code == 200
 
 
 def test_a_pilot_that_is_too_small_or_nobodys_or_another_teams_is_refused(client, study, lead):
@@ -151,6 +173,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
     ("options", "message"),
     [
         ({"set": ["size=3"]}, "There is no size"),
+        ({"set": ["pilot=first"]}, "There is no pilot"),
         ({"set": ["images"]}, "NAME=VALUE"),
         ({"set": ["overlap=20"]}, "cannot be judged"),
         ({"pilot": "nosuch"}, "no study 'nosuch'"),

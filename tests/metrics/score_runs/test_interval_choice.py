@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from metrics.models import ScoreRun
-from metrics.score_runs import freshness, queries, registry
+from metrics.score_runs import current_scores, freshness, queries, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.rows import ScoreRow
@@ -72,6 +72,7 @@ def method(run):
         ("clustered", {"seed": 3}, ("bootstrap", DRAWN, 3)),
         ("clustered", {"resamples": 0}, ("none", 0, 0)),
         ("bootstrap", {"resamples": 0}, ("none", 0, 0)),
+        ("clustered", {"resamples": 0, "seed": 3}, ("none", 0, 0)),
         ("clustered", {"intervals": "none"}, ("none", 0, 0)),
         ("clustered", {"metric": "likelihood"}, ("bootstrap", DRAWN, 0)),
         ("clustered", {"metric": "likelihood", "intervals": "clustered"}, ("bootstrap", DRAWN, 0)),
@@ -152,6 +153,19 @@ def test_a_clustered_run_stores_intervals_without_counts_of_resamples(study):
     assert (found.infinite, found.undefined) == (None, None)
 
 
+def test_a_waiting_run_of_the_previous_version_without_resamples_has_no_intervals(study):
+    asked = score_runs.request(study=study, **WANTED, resamples=0)
+    same = {name: getattr(asked, name) for name in ("metric", "version", "variant", "digest", "resamples")}
+    ScoreRun.objects.filter(pk=asked.pk).delete()
+    first = ScoreRun.objects.create(study=study, **same)
+    run = score_runs.compute(run_id=first.pk)
+    assert (run.state, *method(run)) == ("done", "none", 0, 0)
+    assert run.scores.get(name="l_stereo").low is None
+    again = ScoreRun.objects.create(study=study, **same)
+    assert score_runs.compute(run_id=again.pk) is None
+    assert list(ScoreRun.objects.all()) == [run]
+
+
 def test_runs_of_one_method_are_computed_together(study, monkeypatch):
     replaced(monkeypatch, "likelihood", clustering="images and annotators")
     first, same = (score_runs.request(study=study, **WANTED | {"metric": name}) for name in METRICS)
@@ -182,6 +196,20 @@ def test_an_earlier_bootstrap_run_is_shown_until_there_is_one_of_the_studys_meth
     assert queries.newest_run(study, "tendency", "corrected") == waiting
     assert freshness.check(study, requests) == freshness.Freshness()
     assert ScoreRun.objects.get(pk=earlier.pk).scores.count() == 3
+
+
+def test_a_figure_takes_the_intervals_of_its_answers_before_older_ones_of_the_studys_method(study):
+    computed(study)
+    unit = factories.page_unit(study.tasks.get(), picture=factories.image(index=8))
+    factories.response(unit)
+    evaluation = current_scores.cached_evaluation(study, "tendency")
+    assert current_scores.intervals(study, evaluation) == {}
+    bootstrap = computed(study, intervals="bootstrap")
+    computed(study, intervals="none")
+    bootstrap.scores.filter(name="l_stereo").update(high=0.8)
+    assert current_scores.intervals(study, evaluation) == {("l_stereo", None, ""): (0.1, 0.8)}
+    computed(study)
+    assert current_scores.intervals(study, evaluation) == {("l_stereo", None, ""): (0.1, 0.9)}
 
 
 def command(*arguments):
