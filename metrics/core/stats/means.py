@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.core.stats.clustered import NONE
+from metrics.core.stats.clustered import NONE, around
 from metrics.core.stats.influence import Influences, influences
 from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import Scale
@@ -156,8 +156,10 @@ def item_intervals(
         scale.low + (scale.high - scale.low) * np.clip(middle + sign * reach, 0.0, 1.0) for sign in (-1, 1)
     )
     return [
-        Interval(*bounds) if people > 1 else NONE
-        for *bounds, people in zip(low.tolist(), high.tolist(), n.tolist(), strict=True)
+        around(mean, Interval(*bounds)) if people > 1 else NONE
+        for mean, *bounds, people in zip(
+            centre.tolist(), low.tolist(), high.tolist(), n.tolist(), strict=True
+        )
     ]
 
 
