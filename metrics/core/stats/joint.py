@@ -37,7 +37,10 @@ class _Covariance:
 
     @property
     def people_freedom(self) -> float:
-        return float(self.of_annotators.diagonal().mean())
+        """The mean of those that are finite: nobody is identified in the others."""
+        freedom = self.of_annotators.diagonal()
+        finite = np.isfinite(freedom)
+        return float(freedom[finite].mean()) if finite.any() else float("inf")
 
     @property
     def of_people(self) -> Floats:

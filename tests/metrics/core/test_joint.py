@@ -104,6 +104,14 @@ def test_scores_that_cannot_vary_are_no_evidence():
     assert joint.equal_p([*values, 9.0], [*found, fixed[0]]) == joint.equal_p(values, found)
 
 
+def test_a_group_without_known_people_leaves_what_is_known_of_the_others():
+    rng = np.random.default_rng(10)
+    (_, [known, _]), (_, [_, other]) = (simulated([0.0, 0.0], rng, identified=some) for some in (True, False))
+    alone = joint._covariance([known, known]).people_freedom
+    assert joint._covariance([known, other]).people_freedom == pytest.approx(alone)
+    assert joint._covariance([other, other]).people_freedom == np.inf
+
+
 def test_people_who_are_not_identified_are_no_clusters():
     values, found = simulated([0.0, 4.0], np.random.default_rng(9), identified=False)
     assert joint.equal_p(values, found) < 0.01
