@@ -24,8 +24,8 @@ def intervals(
     0 of n, at 0 of a ratio that of a Poisson number of 0; n is 1 / step, made smaller for few clusters as by
     Korn & Graubard (1998, Survey Methodology 24(2)).
 
-    `values` (M,); an undefined (NaN) or infinite value has no interval, nor has one that cannot be another,
-    nor have any if there is a single image or annotator. `scales`: one for all, or M.
+    `values` (M,); an undefined (NaN) or infinite value has no interval, nor has one that cannot be another or
+    has a standard error of 0, nor have any if there is a single image or annotator. `scales`: one for all, or M.
 
     Examples
     --------
@@ -69,14 +69,16 @@ def separate_intervals(
 
 
 def two_sided_p(values: ArrayLike, influences: Influences) -> Floats:
-    """The p (M,) of each of `values` (M,) being 0, by t; NaN if undefined or infinite."""
+    """The p (M,) of each of `values` (M,) being 0, by t; NaN if undefined or infinite, or with a
+    standard error of 0."""
     # imported here because it takes 0.1 s
     from scipy import special
 
     points = np.asarray(values, dtype=np.float64)
     se, freedom = influences.standard_errors()
-    points = np.where(np.isinf(points), np.nan, points)
-    return np.asarray(2 * special.stdtr(freedom, -np.abs(points) / se))
+    sizes = np.where(np.isinf(points), np.nan, np.abs(points))
+    t = np.divide(sizes, se, out=np.full(se.shape, np.nan), where=se > 0)
+    return np.asarray(2 * special.stdtr(freedom, -t))
 
 
 def around(value: float, interval: Interval) -> Interval:
@@ -93,7 +95,7 @@ def around(value: float, interval: Interval) -> Interval:
 
 
 def _interval(value: float, se: float, t: float, n: float, scale: Scale, level: float) -> Interval:
-    if not np.isfinite(value) or np.isnan(se) or scale.low == scale.high:
+    if not np.isfinite(value) or not se > 0 or scale.low == scale.high:
         return NONE
     low, high = scale.low, scale.high
     if np.isinf(low):

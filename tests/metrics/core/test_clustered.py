@@ -81,6 +81,14 @@ def test_an_undefined_or_infinite_score_has_no_interval(value):
     assert np.isnan(found.high)
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_cannot_vary_has_neither_interval_nor_p():
+    for scale in (NUMBER, RATIO, SHARE):
+        [found] = clustered.intervals([0.5], of(0.0, step=0.0), scale)
+        assert np.isnan([found.low, found.high]).all()
+    assert np.isnan(clustered.two_sided_p([0.0, 0.5], of([0.0, 0.0], step=0.0))).all()
+
+
 def test_bounds_stay_within_the_scale_however_large_the_error():
     for scale, value in ((SHARE, 0.5), (COEFFICIENT, -0.9), (RATIO, 0.1)):
         [found] = clustered.intervals([value], of(50.0), scale)
