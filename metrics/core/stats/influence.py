@@ -159,7 +159,8 @@ def influences(
     .. math:: c_i = \sqrt{\frac{I - 1}{I}} \, \frac{\sum_{r \in i} d_r}{1 - h_i}
 
     is the change without image i, as in the jackknife; for annotators the same. Both are NaN with a single
-    image; those of annotators are NaN if one person gave all answers.
+    image; those of annotators are NaN if one person gave all answers. A single identified annotator among
+    others who are not says nothing of how people differ, and is taken as not identified too.
 
     `values` (R, M): the derivatives d of M scores with respect to the weight of each row; each column adds up
     to 0. `images` (R,): any labels. `annotators` (R,), or (R, S) if a row has S answers: labels of at least
@@ -188,6 +189,9 @@ def influences(
     m = m / m.sum()
     labels, image_of = _distinct(image)
     known = who >= 0
+    some = who[known]
+    if some.size and (some == some[0]).all() and m[np.nonzero(known)[0]].sum() < 1 - 1e-9:
+        known = np.zeros_like(known)
     row_of = np.nonzero(known)[0]
     people, person_of = _distinct(who[known])
     cells, cell_of = np.unique(image_of[row_of] * max(len(people), 1) + person_of, return_inverse=True)
