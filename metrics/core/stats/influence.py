@@ -107,7 +107,11 @@ class Influences:
         Gelbach & Miller (2011, doi:10.1198/jbes.2010.07136) if all annotators gave as many answers; otherwise
         it takes their effects to vary equally. At least three quarters of V_I, and one answer. The degrees
         of freedom are the geometric mean of Satterthwaite's (1946, doi:10.2307/3002019), with two more for
-        each estimated component, and of those of both components together.
+        each estimated component, and of those of both components together. Those of a component are the
+        number of clusters that would vary as little if all were equal, less 1:
+
+        .. math:: \frac{(\sum_i h_i^2)^2}{\sum_i h_i^4} - 1 \;\text{(images)}, \qquad
+                  \frac{(\sum_j q_j / h_j)^2}{\sum_j (q_j / h_j)^2} - 1 \;\text{(annotators)}.
         """
         by_image = (self.images.change**2).sum(axis=0)
         of_images = self.images.effective - 1
@@ -214,7 +218,7 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
     weight of a number or (M,).
 
     Images and annotators with equal labels are the same. An annotator's answers about an image are taken to
-    be other answers in each part.
+    other answers in each part. Raises ValueError without parts.
 
     Examples
     --------
@@ -222,6 +226,8 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
     >>> total([(1, one), (-1, one)]).images.change.tolist()
     [[0.0], [0.0]]
     """
+    if not len(parts):
+        raise ValueError("There are no scores to add up: give at least one part.")
     scaled = [
         (np.abs(np.asarray(weight, dtype=np.float64)).mean(), part.scaled(weight)) for weight, part in parts
     ]

@@ -120,6 +120,11 @@ def test_what_both_sides_share_cancels():
     )
 
 
+def test_a_sum_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="no scores to add up"):
+        total([])
+
+
 def test_a_mean_leaves_groups_without_a_score_out():
     k, _, images, annotators = answers(np.random.default_rng(6))
     one = mean_influences(k, images, annotators)
