@@ -65,7 +65,7 @@ class Influences:
     `annotators` holds only those who are identified. `answers` (J, M): for each of them the sum of the
     squared changes without their answers about one image, which is in their `change` squared and in that of
     the images; `answer_mass` (J,): the sum of the squared shares of those answers. `step` (M,): by how much
-    a single answer can change a score.
+    a single answer can change a score. `most_freedom`: what degrees of freedom are limited to.
     """
 
     images: Clusters
@@ -73,6 +73,7 @@ class Influences:
     answers: Floats
     answer_mass: Floats
     step: Floats
+    most_freedom: float = float("inf")
 
     def columns(self, places: ArrayLike) -> Influences:
         """Of the scores at these places only."""
@@ -83,6 +84,7 @@ class Influences:
             self.answers[:, chosen],
             self.answer_mass,
             self.step[chosen],
+            self.most_freedom,
         )
 
     def scaled(self, by: ArrayLike) -> Influences:
@@ -94,6 +96,7 @@ class Influences:
             np.where(factor == 0, 0.0, self.answers * factor**2),
             self.answer_mass,
             self.step * np.abs(factor),
+            self.most_freedom,
         )
 
     def standard_errors(self) -> tuple[Floats, Floats]:
@@ -126,7 +129,7 @@ class Influences:
         spread = by_image**2 / (of_images + 2) + noisy**2 / (of_annotators + 2)
         satterthwaite = np.divide(variance**2, spread, out=np.ones_like(variance), where=spread > 0)
         freedom = np.sqrt(np.maximum(satterthwaite, 1.0) * (of_images + of_annotators))
-        return _root(variance, self.step), np.maximum(freedom, 1.0)
+        return _root(variance, self.step), np.clip(freedom, 1.0, self.most_freedom)
 
     @property
     def annotator_variances(self) -> Floats:
@@ -244,6 +247,7 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
         answers=add_up(np.concatenate([part.answers for part in found]), place, len(annotators.labels)),
         answer_mass=add_up(np.concatenate(squared), place, len(annotators.labels)),
         step=np.max([part.step for part in found], axis=0),
+        most_freedom=min(part.most_freedom for part in found),
     )
 
 
