@@ -173,7 +173,8 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
         annotators=Clusters(people[known], h[known], np.where(h[known, None] < 1, by_person, np.nan)),
         answers=correction * (squares["person"] + in_common)[known, None],
         answer_mass=add_up((responses_of["cell"] / responses) ** 2, cell_person, len(people))[known],
-        step=np.array([1 / max(sums[1], 1)]),
+        step=np.array([1 / all_pairs]),
+        least=np.array([1 / all_pairs]),
     )
 
 

@@ -21,11 +21,12 @@ def intervals(
 
     On the scale g of the score, :math:`g(x) \pm t_{df} \, g'(x) \, se`, transformed back. At an end of a
     scale of finite width the other bound is that of Clopper & Pearson (1934, doi:10.1093/biomet/26.4.404) for
-    0 of n, at 0 of a ratio that of a Poisson number of 0; n is 1 / step, made smaller for few clusters as by
-    Korn & Graubard (1998, Survey Methodology 24(2)).
+    0 of n, at 0 of a ratio that of a Poisson number of 0; n is width / step (1 / step of a ratio), made
+    smaller for few clusters as by Korn & Graubard (1998, Survey Methodology 24(2)).
 
     `values` (M,); an undefined (NaN) or infinite value has no interval, nor has one that cannot be another or
-    has a standard error of 0, nor have any if there is a single image or annotator. `scales`: one for all, or M.
+    has a standard error of 0, nor have any if there is a single image or annotator. `scales`: one for all,
+    or M.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def intervals(
     se, freedom = influences.standard_errors()
     quantiles = _t_quantiles(1 - (1 - level) / 2, freedom)
     return [
-        around(value, _interval(value, error, t, 1 / step if step else float("inf"), scale, level))
+        around(value, _interval(value, error, t, scale.width / step if step else float("inf"), scale, level))
         for value, error, t, step, scale in zip(
             points.tolist(), se.tolist(), quantiles.tolist(), influences.step.tolist(), each, strict=True
         )
