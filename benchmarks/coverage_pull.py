@@ -211,7 +211,7 @@ def _region(
     values = np.array([[*value, value[_X] > 0] for value, _ in each])
     if intervals == "clustered":
         labels = [f"{name}{number}" for number in range(groups)]
-        return values.mean(axis=0), mean_influences(labels, values)
+        return values.mean(axis=0), mean_influences(labels, values, [*SCALES, SHARE])
     stacked = np.stack([np.column_stack([one, one[:, _X] > 0]) for _, one in each])
     return values.mean(axis=0), pull.resampled_mean(stacked, rng=np.random.default_rng(rng.integers(2**60)))
 

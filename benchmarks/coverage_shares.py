@@ -106,7 +106,7 @@ class _Answers:
             ("likelihood", labels.astype(np.float64), SHARE),
             ("rating of -1 to 4", rated(points).ravel(), RATINGS),
         ):
-            found[name] = means.mean_influences(values, everything, item, who)[0], scale
+            found[name] = means.mean_influences(values, everything, item, who, scale=scale)[0], scale
         found["2 of 3 in both pools"] = both[0], SHARE
         source = passing_shares.influences_of_each(passed, np.ones_like(passed), clusters=every)
         found["2 of 3, source"] = source[0], SHARE

@@ -10,7 +10,7 @@ from generation.models import Run
 from metrics.core.stats import bootstrap, spread
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.influence import Influences
-from metrics.core.stats.scales import SHARE
+from metrics.core.stats.scales import SHARE, Scale
 from metrics.core.stats.spread import Spread
 from metrics.pull.data import EmbeddingFrame, read_embeddings, require_embedding_run, runs_compared
 from metrics.pull.stats import pull
@@ -108,11 +108,14 @@ def _mean_rows(inputs: Inputs, groups: Sequence[Group], part: str) -> list[Score
     rng = bootstrap.generator(inputs.seed, part)
     of_share: Spread
     if inputs.clustered:
-        of_means = _mean_spread(values, [group.spread for group in groups], rng)
-        of_share = mean_influences([_label(group.spread) for group in groups], pulled)
+        of_means = _mean_spread(values, [group.spread for group in groups], rng, SCALES)
+        of_share = mean_influences([_label(group.spread) for group in groups], pulled, [SHARE])
     else:
         both = _mean_spread(
-            np.hstack([values, pulled]), [_with_pulled(group.spread) for group in groups], rng
+            np.hstack([values, pulled]),
+            [_with_pulled(group.spread) for group in groups],
+            rng,
+            [*SCALES, SHARE],
         )
         of_means, of_share = (spread.columns(both, which) for which in (range(len(pull.COLUMNS)), [-1]))
     (interval,) = intervals_or_none(of_share, pulled.mean(axis=0), SHARE)
@@ -120,10 +123,14 @@ def _mean_rows(inputs: Inputs, groups: Sequence[Group], part: str) -> list[Score
     return _rows(values.mean(axis=0), of_means, [len(groups)] * len(pull.COLUMNS), share, part=part)
 
 
-def _mean_spread(values: Floats, spreads: Sequence[Spread], rng: np.random.Generator) -> Spread:
+def _mean_spread(
+    values: Floats, spreads: Sequence[Spread], rng: np.random.Generator, scales: Sequence[Scale]
+) -> Spread:
     """Of the means of `values` (G, K). Groups are drawn too; a single one is that group, with its prompts."""
     if isinstance(spreads[0], Influences):
-        return spreads[0] if len(spreads) == 1 else mean_influences(list(map(_label, spreads)), values)
+        if len(spreads) == 1:
+            return spreads[0]
+        return mean_influences(list(map(_label, spreads)), values, scales)
     if not len(spreads[0]):
         return spreads[0]
     return pull.resampled_mean(np.stack([_resamples(each) for each in spreads]), rng=rng)
@@ -237,7 +244,7 @@ def _mean(inputs: Inputs, part: str) -> Mean:
 
     def mean(groups: Sequence[Estimates]) -> Estimates:
         values = np.array([one.values for one in groups])
-        found = _mean_spread(values, [one.spread for one in groups], rng)
+        found = _mean_spread(values, [one.spread for one in groups], rng, groups[0].scales)
         return Estimates(values.mean(axis=0), (len(groups),) * values.shape[1], found, groups[0].scales)
 
     return mean

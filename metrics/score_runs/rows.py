@@ -70,7 +70,8 @@ class Bounds(TypedDict):
 
 
 def bounds(interval: Interval | None) -> Bounds:
-    """The interval fields of a ScoreRow; all None without resampling."""
+    """The interval fields of a ScoreRow; all None without an interval. `infinite` and `undefined`
+    count resamples: None for clustered intervals."""
     if interval is None:
         return {"low": None, "high": None, "infinite": None, "undefined": None}
     return {

@@ -9,7 +9,7 @@ from annotation.models import Study
 from metrics.core.stats import bootstrap, clustered, means, passing_shares, percentiles
 from metrics.core.stats.checks import Bools, Ints
 from metrics.core.stats.percentiles import Interval
-from metrics.core.stats.scales import SHARE, Scale
+from metrics.core.stats.scales import PER_CENT, SHARE, Scale
 from metrics.score_runs.rows import Inputs, ScoreRow, bounds, intervals_or_none, score_row
 from metrics.visual_nature import stats, visual_rule
 from metrics.visual_nature.data import VisualFrame, read_visual_nature
@@ -81,7 +81,7 @@ def consensus_scores(inputs: Inputs) -> list[ScoreRow]:
     intervals: Sequence[Interval | None] = [None] * len(stats.SCALE)
     if found.units:
         intervals = _intervals(
-            inputs, frame, "consensus", lambda table: table >= _CONSENSUS, found.percent, 100
+            inputs, frame, "consensus", lambda table: table >= _CONSENSUS, found.percent, PER_CENT
         )
     # the order of the labels in ViSAGe's figure 6
     order = (("strongly_agree", 4), ("agree", 3), ("disagree", 1), ("strongly_disagree", 0), ("unsure", 2))
@@ -122,11 +122,11 @@ def _intervals(
     name: str,
     passed: _Rule,
     values: Sequence[float],
-    whole: float = 1.0,
+    scale: Scale = SHARE,
     *,
     require_all_units: bool = False,
 ) -> list[Interval | None]:
-    """The intervals of the shares of attributes that pass, `values`, of which `whole` are all."""
+    """The intervals of the shares of attributes that pass, `values` on a `scale` from 0."""
 
     def rule(table: Ints) -> tuple[Bools, Bools]:
         fits = passed(table)
@@ -141,13 +141,12 @@ def _intervals(
     }
     if inputs.clustered:
         each = passing_shares.share_influences(*answers, **options)
-        found = clustered.separate_intervals(np.divide(values, whole), each, SHARE)
-        return [Interval(whole * one.low, whole * one.high) for one in found]
+        return [*clustered.separate_intervals(values, [one.scaled(scale.high) for one in each], scale)]
     samples = None
     if inputs.resamples:
         rng = bootstrap.generator(inputs.seed, name)
         drawn = passing_shares.resampled_shares(*answers, **options, resamples=inputs.resamples, rng=rng)
-        samples = whole * drawn
+        samples = scale.high * drawn
     return intervals_or_none(samples, values)
 
 

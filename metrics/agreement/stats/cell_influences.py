@@ -19,7 +19,9 @@ Statistics = Callable[[Floats], Floats]
 _STEP = 1e-5
 
 
-def cell_influences(cells: Cells, statistics: Statistics, *, mass: ArrayLike, step: ArrayLike) -> Influences:
+def cell_influences(
+    cells: Cells, statistics: Statistics, *, mass: ArrayLike, step: ArrayLike, least: ArrayLike | None = None
+) -> Influences:
     r"""The influences of images and annotators on `statistics` of the sums S of `cells`,
 
     .. math:: d_r = \sum_f s_{rf} \, \partial t / \partial S_f
@@ -32,8 +34,8 @@ def cell_influences(cells: Cells, statistics: Statistics, *, mass: ArrayLike, st
     of `influences` times the square root of J / (J - 1), as in the variance HC3 (MacKinnon & White 1985,
     doi:10.1016/0304-4076(85)90158-7), because that of few people who rate everything was too small.
 
-    `mass` (R,): number of pairs of each cell. `step` (M,): by how much one answer can change each statistic.
-    Raises ValueError without cells.
+    `mass` (R,): number of pairs of each cell. `step` (M,): by how much one answer can change each statistic;
+    `least` (M,): the least standard errors, by default `step`. Raises ValueError without cells.
 
     Examples
     --------
@@ -45,11 +47,12 @@ def cell_influences(cells: Cells, statistics: Statistics, *, mass: ArrayLike, st
     values = cells.sums @ gradient(statistics, cells.total)
     found = influences(
         # what rounding leaves of nothing would count as a variance
-        np.where(np.abs(values) < 1e-6 * np.asarray(step), 0.0, values),
+        np.where(np.abs(values) < 1e-6 * np.asarray(step if least is None else least), 0.0, values),
         images=cells.clusters,
         annotators=np.column_stack([cells.first, cells.second]),
         mass=mass,
         step=step,
+        least=least,
     )
     people = found.annotators
     larger = len(people.labels) / max(len(people.labels) - 1, 1)
@@ -68,13 +71,13 @@ def gradient(statistics: Statistics, sums: Floats) -> Floats:
 
 
 def coefficient_step(first: Floats, second: Floats, values: Sequence[float], *, level: Level) -> float:
-    """By how much one of the ratings `first` or `second` (V,) can change D_o / D_e, as a share of the range
-    of a coefficient: n D_e is as large as the distance of two ratings that differ (root mean square)."""
+    """By how much one of the ratings `first` or `second` (V,) can change 1 - D_o / D_e: n D_e
+    is as large as the distance of two ratings that differ (root mean square)."""
     number = max(min(first.sum(), second.sum()), 1.0)
     chance = np.outer(first, second) / max(first.sum() * second.sum(), 1.0)
     distance = coincidences.distances(first + second, values, level=level)
     apart = float(chance[distance > 0].sum())
     if apart * number < 1:  # fewer than one in all differs by chance
-        return 0.5
+        return 1.0
     mean_square = float((chance * distance**2).sum()) / apart
-    return float(0.5 * np.sqrt(mean_square) / (number * (chance * distance).sum()))
+    return float(np.sqrt(mean_square) / (number * (chance * distance).sum()))

@@ -22,6 +22,10 @@ from metrics.core.stats.influence import Influences
 from metrics.core.stats.scales import COEFFICIENT, SHARE, Scale
 from metrics.core.stats.spread import Spread
 
+# The least standard error of a coefficient, as a share of what one rating can change (calibrated by
+# benchmarks/coverage_agreement.py).
+_LEAST = 0.5
+
 
 @dataclass(frozen=True)
 class Within:
@@ -149,15 +153,18 @@ def within_influences(
     """
     square = _square(cells.total, values)
     given = square.sum(axis=1)
+    step = np.array(
+        [
+            2 / given.sum(),
+            *(2 * coefficient_step(given, given, values, level=each) for each in (level, "nominal")),
+        ]
+    )
     return cell_influences(
         cells,
         lambda sums: _within(sums, regular, values, level=level),
         mass=cells.sums[:, -1],
-        step=[
-            2 / given.sum(),
-            coefficient_step(given, given, values, level=level) * 2,
-            coefficient_step(given, given, values, level="nominal") * 2,
-        ],
+        step=step,
+        least=step * np.array([1, _LEAST, _LEAST]),
     )
 
 
@@ -209,6 +216,7 @@ def between(
         return np.stack([share, coincidences.cross_kappa(square, x, y, values, level=level)], axis=-1)
 
     x, y = cells.total[v * v : v * v + v], cells.total[v * v + v :]
+    step = np.array([1 / max(min(x.sum(), y.sum()), 1.0), coefficient_step(x, y, values, level=level)])
     share, kappa = _estimates(
         cells,
         statistics,
@@ -216,7 +224,8 @@ def between(
         rng,
         clustered=clustered,
         mass=cells.sums[:, : v * v].sum(axis=1),
-        step=[1 / max(min(x.sum(), y.sum()), 1.0), coefficient_step(x, y, values, level=level)],
+        step=step,
+        least=step * np.array([1, _LEAST]),
         scales=(SHARE, COEFFICIENT),
     )
     other = np.asarray(second, dtype=np.bool_)
@@ -276,14 +285,15 @@ def _estimates(
     *,
     clustered: bool,
     mass: Floats,
-    step: Sequence[float],
+    step: ArrayLike,
+    least: ArrayLike | None = None,
     scales: Sequence[Scale],
 ) -> list[Estimate]:
     """The `statistics` of the sums of `cells`, with intervals."""
     _check_rng(resamples, rng)
     drawn: Spread | None = None
     if clustered and mass.any():
-        drawn = cell_influences(cells, statistics, mass=mass, step=step)
+        drawn = cell_influences(cells, statistics, mass=mass, step=step, least=least)
     elif rng is not None and resamples and cells.several_clusters:
         drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
     return with_intervals(statistics(cells.total), drawn, resamples, scales)

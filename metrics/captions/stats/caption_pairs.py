@@ -157,6 +157,8 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
     too_much = (1 - _of_variance(np.concatenate(times))) * squares["image"].sum()
     changes["image"] *= np.sqrt(max(1 - too_much / by_image, 0.25)) if by_image else 1.0
     h = responses_of["person"] / responses
+    if known.sum() == 1 and h[known][0] < 1:  # as in `influence.influences`
+        known[:] = False
     cell_person = cells % len(people)
     correction = (known.sum() - 1) / max(known.sum(), 1)
     by_person = _jackknifed(changes["person"][known])
@@ -171,7 +173,8 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
         annotators=Clusters(people[known], h[known], np.where(h[known, None] < 1, by_person, np.nan)),
         answers=correction * (squares["person"] + in_common)[known, None],
         answer_mass=add_up((responses_of["cell"] / responses) ** 2, cell_person, len(people))[known],
-        step=np.array([1 / max(sums[1], 1)]),
+        step=np.array([1 / all_pairs]),
+        least=np.array([1 / all_pairs]),
     )
 
 

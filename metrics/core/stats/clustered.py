@@ -21,11 +21,12 @@ def intervals(
 
     On the scale g of the score, :math:`g(x) \pm t_{df} \, g'(x) \, se`, transformed back. At an end of a
     scale of finite width the other bound is that of Clopper & Pearson (1934, doi:10.1093/biomet/26.4.404) for
-    0 of n, at 0 of a ratio that of a Poisson number of 0; n is 1 / step, made smaller for few clusters as by
-    Korn & Graubard (1998, Survey Methodology 24(2)).
+    0 of n, at 0 of a ratio that of a Poisson number of 0; n is width / step (1 / step of a ratio), made
+    smaller for few clusters as by Korn & Graubard (1998, Survey Methodology 24(2)).
 
-    `values` (M,); an undefined (NaN) or infinite value has no interval, nor has one that cannot be another,
-    nor have any if there is a single image or annotator. `scales`: one for all, or M.
+    `values` (M,); an undefined (NaN) or infinite value has no interval, nor has one that cannot be another or
+    has a standard error of 0, nor have any if there is a single image or annotator. `scales`: one for all,
+    or M.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def intervals(
     se, freedom = influences.standard_errors()
     quantiles = _t_quantiles(1 - (1 - level) / 2, freedom)
     return [
-        around(value, _interval(value, error, t, 1 / step if step else float("inf"), scale, level))
+        around(value, _interval(value, error, t, scale.width / step if step else float("inf"), scale, level))
         for value, error, t, step, scale in zip(
             points.tolist(), se.tolist(), quantiles.tolist(), influences.step.tolist(), each, strict=True
         )
@@ -69,14 +70,16 @@ def separate_intervals(
 
 
 def two_sided_p(values: ArrayLike, influences: Influences) -> Floats:
-    """The p (M,) of each of `values` (M,) being 0, by t; NaN if undefined or infinite."""
+    """The p (M,) of each of `values` (M,) being 0, by t; NaN if undefined or infinite, or with a
+    standard error of 0."""
     # imported here because it takes 0.1 s
     from scipy import special
 
     points = np.asarray(values, dtype=np.float64)
     se, freedom = influences.standard_errors()
-    points = np.where(np.isinf(points), np.nan, points)
-    return np.asarray(2 * special.stdtr(freedom, -np.abs(points) / se))
+    sizes = np.where(np.isinf(points), np.nan, np.abs(points))
+    t = np.divide(sizes, se, out=np.full(se.shape, np.nan), where=se > 0)
+    return np.asarray(2 * special.stdtr(freedom, -t))
 
 
 def around(value: float, interval: Interval) -> Interval:
@@ -93,7 +96,7 @@ def around(value: float, interval: Interval) -> Interval:
 
 
 def _interval(value: float, se: float, t: float, n: float, scale: Scale, level: float) -> Interval:
-    if not np.isfinite(value) or np.isnan(se) or scale.low == scale.high:
+    if not np.isfinite(value) or not se > 0 or scale.low == scale.high:
         return NONE
     low, high = scale.low, scale.high
     if np.isinf(low):

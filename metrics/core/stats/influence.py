@@ -65,7 +65,9 @@ class Influences:
     `annotators` holds only those who are identified. `answers` (J, M): for each of them the sum of the
     squared changes without their answers about one image, which is in their `change` squared and in that of
     the images; `answer_mass` (J,): the sum of the squared shares of those answers. `step` (M,): by how much
-    a single answer can change a score.
+    a single answer can change a score at most, in units of the score; at an end of a scale that is w wide, a
+    score is known as well as a share of w / step answers. `least` (M,): the least standard error; that of a
+    share is `step`. `most_freedom`: what degrees of freedom are limited to.
     """
 
     images: Clusters
@@ -73,27 +75,31 @@ class Influences:
     answers: Floats
     answer_mass: Floats
     step: Floats
+    least: Floats
+    most_freedom: float = float("inf")
 
     def columns(self, places: ArrayLike) -> Influences:
         """Of the scores at these places only."""
         chosen = np.asarray(places)
-        return Influences(
-            replace(self.images, change=self.images.change[:, chosen]),
-            replace(self.annotators, change=self.annotators.change[:, chosen]),
-            self.answers[:, chosen],
-            self.answer_mass,
-            self.step[chosen],
+        return replace(
+            self,
+            images=replace(self.images, change=self.images.change[:, chosen]),
+            annotators=replace(self.annotators, change=self.annotators.change[:, chosen]),
+            answers=self.answers[:, chosen],
+            step=self.step[chosen],
+            least=self.least[chosen],
         )
 
     def scaled(self, by: ArrayLike) -> Influences:
         """Of the scores multiplied by `by`, a number or (M,)."""
         factor = np.broadcast_to(np.asarray(by, dtype=np.float64), self.step.shape)
-        return Influences(
-            self.images.scaled(factor),
-            self.annotators.scaled(factor),
-            np.where(factor == 0, 0.0, self.answers * factor**2),
-            self.answer_mass,
-            self.step * np.abs(factor),
+        return replace(
+            self,
+            images=self.images.scaled(factor),
+            annotators=self.annotators.scaled(factor),
+            answers=np.where(factor == 0, 0.0, self.answers * factor**2),
+            step=self.step * np.abs(factor),
+            least=self.least * np.abs(factor),
         )
 
     def standard_errors(self) -> tuple[Floats, Floats]:
@@ -105,16 +111,20 @@ class Influences:
 
         with c the changes, a the `answers`, h the shares of answers. This is the two-way variance of Cameron,
         Gelbach & Miller (2011, doi:10.1198/jbes.2010.07136) if all annotators gave as many answers; otherwise
-        it takes their effects to vary equally. At least three quarters of V_I, and one answer. The degrees
-        of freedom are the geometric mean of Satterthwaite's (1946, doi:10.2307/3002019), with two more for
-        each estimated component, and of those of both components together.
+        it takes their effects to vary equally. At least three quarters of V_I, and `least` squared. The
+        degrees of freedom are the geometric mean of Satterthwaite's (1946, doi:10.2307/3002019), with two
+        more for each estimated component, and of those of both components together. Those of a component are
+        the number of clusters that would vary as little if all were equal, less 1:
+
+        .. math:: \frac{(\sum_i h_i^2)^2}{\sum_i h_i^4} - 1 \;\text{(images)}, \qquad
+                  \frac{(\sum_j q_j / h_j)^2}{\sum_j (q_j / h_j)^2} - 1 \;\text{(annotators)}.
         """
         by_image = (self.images.change**2).sum(axis=0)
         of_images = self.images.effective - 1
         identified, weights = self._identified()
         total = float((weights * identified).sum())
         if total <= _NOTHING:  # nobody answered about two images
-            return _root(by_image, self.step), np.maximum(self.images.freedom(), 1.0)
+            return self._root(by_image), np.maximum(self.images.freedom(), 1.0)
         by_annotator = self.annotator_variances * identified.sum()
         variance = np.maximum(by_image + by_annotator, _LEAST * by_image)
         of_annotators = max(total**2 / float(((weights * identified) ** 2).sum()) - 1, 0.5)
@@ -122,7 +132,7 @@ class Influences:
         spread = by_image**2 / (of_images + 2) + noisy**2 / (of_annotators + 2)
         satterthwaite = np.divide(variance**2, spread, out=np.ones_like(variance), where=spread > 0)
         freedom = np.sqrt(np.maximum(satterthwaite, 1.0) * (of_images + of_annotators))
-        return _root(variance, self.step), np.maximum(freedom, 1.0)
+        return self._root(variance), np.clip(freedom, 1.0, self.most_freedom)
 
     @property
     def annotator_variances(self) -> Floats:
@@ -140,9 +150,8 @@ class Influences:
         weights = np.divide(1.0, h, out=np.zeros_like(h), where=h > 0)
         return np.maximum(h**2 - self.answer_mass, 0.0), weights
 
-
-def _root(variance: Floats, step: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.maximum(variance, step**2)))
+    def _root(self, variance: Floats) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(variance, self.least**2)))
 
 
 def influences(
@@ -152,6 +161,7 @@ def influences(
     annotators: ArrayLike,
     mass: ArrayLike | None = None,
     step: ArrayLike | None = None,
+    least: ArrayLike | None = None,
     stratum: str | None = None,
 ) -> Influences:
     r"""Add up influences of answers, or of pairs or sets of answers, by image and annotator.
@@ -159,14 +169,16 @@ def influences(
     .. math:: c_i = \sqrt{\frac{I - 1}{I}} \, \frac{\sum_{r \in i} d_r}{1 - h_i}
 
     is the change without image i, as in the jackknife; for annotators the same. Both are NaN with a single
-    image; those of annotators are NaN if one person gave all answers.
+    image; those of annotators are NaN if one person gave all answers. A single identified annotator among
+    others who are not says nothing of how people differ, and is taken as not identified too.
 
     `values` (R, M): the derivatives d of M scores with respect to the weight of each row; each column adds up
     to 0. `images` (R,): any labels. `annotators` (R,), or (R, S) if a row has S answers: labels of at least
     0; others are not identified, and a row may have fewer than S. `mass` (R,): how many answers each row
-    stands for, by default as many each. `step` (M,): by how much one answer can change a score, by default 1
-    over the sum of `mass`. `stratum`: the sample that the images are of, where `total` adds up several that
-    were drawn independently. Raises ValueError for other shapes and without rows.
+    stands for, by default as many each. `step` (M,): by how much one answer can change a score, by default
+    the least share of `mass`. `least` (M,): the least standard error, by default `step`. `stratum`: the
+    sample that the images are of, where `total` adds up several that were drawn independently. Raises
+    ValueError for other shapes and without rows.
 
     Examples
     --------
@@ -187,7 +199,11 @@ def influences(
         )
     m = m / m.sum()
     labels, image_of = _distinct(image)
+    steps = np.full(d.shape[1], m.min()) if step is None else np.asarray(step, dtype=np.float64)
     known = who >= 0
+    some = who[known]
+    if some.size and (some == some[0]).all() and m[np.nonzero(known)[0]].sum() < 1 - 1e-9:
+        known = np.zeros_like(known)
     row_of = np.nonzero(known)[0]
     people, person_of = _distinct(who[known])
     cells, cell_of = np.unique(image_of[row_of] * max(len(people), 1) + person_of, return_inverse=True)
@@ -201,7 +217,8 @@ def influences(
         annotators=_clusters(people, h, add_up(by_cell, cell_person, len(people)), stratum),
         answers=correction * add_up(by_cell**2, cell_person, len(people)) / left[:, None],
         answer_mass=add_up(cell_mass**2, cell_person, len(people)),
-        step=np.full(d.shape[1], m.min()) if step is None else np.asarray(step, dtype=np.float64),
+        step=steps,
+        least=steps if least is None else np.asarray(least, dtype=np.float64),
     )
 
 
@@ -210,7 +227,7 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
     weight of a number or (M,).
 
     Images and annotators with equal labels are the same. An annotator's answers about an image are taken to
-    be other answers in each part.
+    other answers in each part. Raises ValueError without parts.
 
     Examples
     --------
@@ -218,6 +235,8 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
     >>> total([(1, one), (-1, one)]).images.change.tolist()
     [[0.0], [0.0]]
     """
+    if not len(parts):
+        raise ValueError("There are no scores to add up: give at least one part.")
     scaled = [
         (np.abs(np.asarray(weight, dtype=np.float64)).mean(), part.scaled(weight)) for weight, part in parts
     ]
@@ -234,6 +253,8 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
         answers=add_up(np.concatenate([part.answers for part in found]), place, len(annotators.labels)),
         answer_mass=add_up(np.concatenate(squared), place, len(annotators.labels)),
         step=np.max([part.step for part in found], axis=0),
+        least=np.max([part.least for part in found], axis=0),
+        most_freedom=min(part.most_freedom for part in found),
     )
 
 

@@ -16,7 +16,7 @@ from metrics.core.stats.influence import Clusters, Influences
 @dataclass(frozen=True)
 class Places:
     """The `place` (G,) of each score, 1 for the largest, and the `low` and `high` places that it can have.
-    NaN for a score without a variance; the others are ranked without it."""
+    NaN for a score without a variance, or with one of 0; the others are ranked without it."""
 
     place: Floats
     low: Floats
@@ -37,7 +37,10 @@ class _Covariance:
 
     @property
     def people_freedom(self) -> float:
-        return float(self.of_annotators.diagonal().mean())
+        """The mean of those that are finite: nobody is identified in the others."""
+        freedom = self.of_annotators.diagonal()
+        finite = np.isfinite(freedom)
+        return float(freedom[finite].mean()) if finite.any() else float("inf")
 
     @property
     def of_people(self) -> Floats:
@@ -63,8 +66,9 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
     What annotators add to a trace or a variance is taken to be at least 0: their effects on all scores cancel
     here, and where few people judge, each many of the images, the estimate of the rest is too low.
 
-    A score without a variance (a single image or annotator) or value is left out; NaN if fewer than two are
-    left. Raises ValueError unless there is an element of `scores`, of one score, for each of `values`.
+    A score without a value or a variance (a single image or annotator), or with a variance of 0, is left out;
+    NaN if fewer than two are left. Raises ValueError unless there is an element of `scores`, of one score,
+    for each of `values`.
 
     Examples
     --------
@@ -140,14 +144,18 @@ def _known(values: ArrayLike, scores: Sequence[Influences]) -> tuple[Floats, lis
             "of one score."
         )
     errors = np.array([one.standard_errors()[0][0] for one in scores])
-    known = np.isfinite(points) & np.isfinite(errors) if len(scores) else np.zeros(0, dtype=np.bool_)
+    known = (
+        np.isfinite(points) & np.isfinite(errors) & (errors > 0)
+        if len(scores)
+        else np.zeros(0, dtype=np.bool_)
+    )
     return points[known], [one for one, there in zip(scores, known.tolist(), strict=True) if there], known
 
 
 def _covariance(scores: Sequence[Influences]) -> _Covariance:
-    step = np.array([one.step[0] for one in scores])
+    least = np.array([one.least[0] for one in scores])
     images = _products([one.images for one in scores])
-    np.fill_diagonal(images, np.maximum(images.diagonal(), step**2))
+    np.fill_diagonal(images, np.maximum(images.diagonal(), least**2))
     of_images = np.array([max(one.images.effective - 1, 1.0) for one in scores])
     labels = np.unique(np.concatenate([one.annotators.labels for one in scores]))
     if not len(labels):

@@ -5,10 +5,10 @@ from numpy.typing import ArrayLike
 
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.core.stats.clustered import NONE
+from metrics.core.stats.clustered import NONE, around
 from metrics.core.stats.influence import Influences, influences
 from metrics.core.stats.percentiles import Interval
-from metrics.core.stats.scales import Scale
+from metrics.core.stats.scales import SHARE, Scale
 
 LOWEST, HIGHEST = -1.0, 4.0
 """The scale on which people rate how offensive something is (PROTOCOL §4)."""
@@ -77,15 +77,21 @@ def resampled_means(
 
 
 def mean_influences(
-    values: ArrayLike, chosen: ArrayLike, items: ArrayLike, annotators: ArrayLike | None = None
+    values: ArrayLike,
+    chosen: ArrayLike,
+    items: ArrayLike,
+    annotators: ArrayLike | None = None,
+    *,
+    scale: Scale = SHARE,
 ) -> list[Influences]:
     r"""Influences on `means`, one for each column of `chosen`, because each chooses other items.
 
     .. math:: d_r = (x_r - m) / n
 
-    for the n chosen ratings. `items` (R,): any labels; `annotators` (R,): those below 0 are not identified.
-    Without annotators the intervals do not include the variation between annotators. Those of a mean of no
-    ratings are undefined.
+    for the n chosen ratings, of which one can change a mean by the width of the `scale` over n; ratings that
+    differ by 1 change it by 1 / n, the least standard error. `items` (R,): any labels; `annotators` (R,):
+    those below 0 are not identified. Without annotators the intervals do not include the variation between
+    annotators. Those of a mean of no ratings are undefined.
 
     Examples
     --------
@@ -101,7 +107,16 @@ def mean_influences(
         x = value[column]
         if len(x):
             d = (x - x.mean()) / len(x)
-            found.append(influences(d[:, None], images=item_of[column], annotators=who[column]))
+            least = np.array([1 / len(x)])
+            found.append(
+                influences(
+                    d[:, None],
+                    images=item_of[column],
+                    annotators=who[column],
+                    step=scale.width * least,
+                    least=least,
+                )
+            )
         else:
             found.append(influences([[np.nan]], images=[0], annotators=[-1]))
     return found
@@ -156,8 +171,10 @@ def item_intervals(
         scale.low + (scale.high - scale.low) * np.clip(middle + sign * reach, 0.0, 1.0) for sign in (-1, 1)
     )
     return [
-        Interval(*bounds) if people > 1 else NONE
-        for *bounds, people in zip(low.tolist(), high.tolist(), n.tolist(), strict=True)
+        around(mean, Interval(*bounds)) if people > 1 else NONE
+        for mean, *bounds, people in zip(
+            centre.tolist(), low.tolist(), high.tolist(), n.tolist(), strict=True
+        )
     ]
 
 

@@ -172,7 +172,9 @@ def share_influences(
             of_answers = influences(
                 (values - values.mean())[:, None], images=item_of[unit_of[used]], annotators=who[used]
             )
-            found[column] = replace(of_answers, images=of_items.images, step=of_items.step)
+            found[column] = replace(
+                of_answers, images=of_items.images, step=of_items.step, least=of_items.least
+            )
     return found
 
 

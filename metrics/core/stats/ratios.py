@@ -9,14 +9,17 @@ from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import Scale
 
 
-def ratio_influences(top: ArrayLike, bottom: ArrayLike, *, step: float | None = None) -> Influences:
+def ratio_influences(
+    top: ArrayLike, bottom: ArrayLike, *, step: float | None = None, width: float = 1.0
+) -> Influences:
     r"""The influences of clusters on C ratios :math:`R = \sum_i t_i / \sum_i b_i`.
 
     .. math:: d_i = (t_i - R \, b_i) / \sum_i b_i
 
-    `top` (I, C), `bottom` (I,), of which some are above 0. `step`: by how much one unit can change a ratio,
-    such as a text a share of texts, by default not known; where clusters do not differ at all, 1 / I, because
-    nothing then says how alike the units of a cluster are. Raises ValueError for other shapes.
+    `top` (I, C), `bottom` (I,), of which some are above 0. `step`: by how much one unit can change a ratio
+    of units from 0 to 1, such as a text a share of texts, by default not known; where clusters do not differ
+    at all, 1 / I, because nothing then says how alike the units of a cluster are. `width` of the scale: a
+    unit can change a ratio so many times as much. Raises ValueError for other shapes.
 
     Examples
     --------
@@ -32,12 +35,14 @@ def ratio_influences(top: ArrayLike, bottom: ArrayLike, *, step: float | None = 
     ratios = over.sum(axis=0) / under.sum()
     d = (over - under[:, None] * ratios) / under.sum()
     still = np.abs(d).max(axis=0) <= 1e-12 * np.maximum(np.abs(ratios), 1.0)
+    least = np.where(still, 1 / len(under), 0.0 if step is None else step)
     return influences(
         np.where(still, 0.0, d),
         images=np.arange(len(under)),
         annotators=np.full(len(under), -1),
         mass=under,
-        step=np.where(still, 1 / len(under), 0.0 if step is None else step),
+        step=width * least,
+        least=least,
     )
 
 
@@ -55,5 +60,5 @@ def ratio_intervals(
     over, under = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
     if not bool((under > 0).any()):
         return [clustered.NONE] * over.shape[1]
-    found = ratio_influences(over, under, step=step)
+    found = ratio_influences(over, under, step=step, width=scale.width)
     return clustered.intervals(over.sum(axis=0) / under.sum(), found, scale)

@@ -1,6 +1,7 @@
 """The values that scores can have, and the scale on which their intervals are symmetric."""
 
 from dataclasses import dataclass
+from math import isfinite
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,11 @@ class Scale:
 
     low: float = float("-inf")
     high: float = float("inf")
+
+    @property
+    def width(self) -> float:
+        """1 if it is not finite."""
+        return self.high - self.low if isfinite(self.high - self.low) else 1.0
 
 
 SHARE = Scale(0.0, 1.0)

@@ -35,7 +35,8 @@ def with_annotators(
     .. math:: V = V_I + \sigma^2 (p (1 - p))^2 / J
 
     That images were judged by different people is in their variance already. The degrees of freedom are those
-    with J annotators. Nobody is identified before.
+    with J annotators, and at most those of the images alone: intervals never become narrower. Nobody is
+    identified before.
 
     Examples
     --------
@@ -46,6 +47,7 @@ def with_annotators(
     [0.015625]
     """
     p = np.asarray(shares, dtype=np.float64)
+    _, of_images = influences.standard_errors()
     size = np.full(people, 1 / people)
     effect = size[:, None] * (deviation * p * (1 - p))
     return replace(
@@ -53,4 +55,5 @@ def with_annotators(
         annotators=Clusters(np.arange(people), size, effect),
         answers=np.zeros(effect.shape),
         answer_mass=np.zeros(people),
+        most_freedom=float(of_images.min()),
     )

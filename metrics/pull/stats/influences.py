@@ -7,7 +7,7 @@ import numpy as np
 from metrics.core.stats import influence
 from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.influence import Influences
-from metrics.core.stats.scales import COEFFICIENT, Scale
+from metrics.core.stats.scales import COEFFICIENT, NUMBER, Scale
 from metrics.pull.stats.paired import ImageVectors
 from metrics.pull.stats.pull import COLUMNS, check_vectors
 
@@ -61,15 +61,16 @@ def pull_influences(name: str, sets: Sequence[ImageVectors]) -> Influences:
     return together.scaled(np.sqrt(1 - np.clip(twice, 0.0, 0.5)))
 
 
-def mean_influences(labels: Sequence[str], values: Floats) -> Influences:
+def mean_influences(labels: Sequence[str], values: Floats, scales: Sequence[Scale] = (NUMBER,)) -> Influences:
     """The influences of G groups, which are drawn with all their images, on the means of their `values`
-    (G, K); `labels` name the groups. A single group has no interval."""
+    (G, K), on `scales`, one for all or K; `labels` name the groups. A single group has no interval."""
     d = (values - values.mean(axis=0)) / len(values)
     return influence.influences(
         d,
         images=np.array([f"group {label}" for label in labels]),
         annotators=np.full(len(d), -1),
-        step=_step(d, len(d)),
+        step=_least(d, len(d)) * _widths(scales),
+        least=_least(d, len(d)),
         stratum=f"groups like {min(labels)}",  # groups that are compared with others are another sample
     )
 
@@ -112,7 +113,8 @@ def _part(place: int, stratum: str, sets: Sequence[_Set]) -> tuple[Floats, Influ
         images=np.array([f"{stratum}: {label}" for label in own.labels]),
         annotators=np.full(clusters, -1),
         mass=own.sizes,
-        step=_step(d, n),
+        step=_least(d, n) * _widths(SCALES),
+        least=_least(d, n),
         stratum=stratum,
     )
     return uses, found
@@ -160,7 +162,11 @@ def _twice_within(own: _Set) -> float:
     return float(2 * (rest**2).sum() / (n * (n - 1)) ** 2)
 
 
-def _step(d: Floats, number: int) -> Floats:
-    """By how much a single image or group can change scores. Where all are equal, nothing else says how much
-    others would vary; elsewhere their own variation does."""
+def _widths(scales: Sequence[Scale]) -> Floats:
+    return np.array([scale.width for scale in scales])
+
+
+def _least(d: Floats, number: int) -> Floats:
+    """By how much a single image or group can change scores, as a share of their scales. Where all
+    are equal, nothing else says how much others would vary; elsewhere their own variation does."""
     return np.where((np.abs(d) <= _RESOLUTION / number).all(axis=0), 1 / number, _RESOLUTION)

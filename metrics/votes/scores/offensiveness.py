@@ -102,7 +102,7 @@ def _mean_rows(
     numbers = (chosen & ~np.isnan(values)[:, None]).sum(axis=0).tolist()
     intervals: Sequence[Interval | None] = [None] * len(columns)
     if inputs.clustered:
-        each = means.mean_influences(values, chosen, items, annotators)
+        each = means.mean_influences(values, chosen, items, annotators, scale=_SCALE)
         intervals = clustered.separate_intervals(found, each, _SCALE)
     elif inputs.resamples:
         drawn = means.resampled_means(

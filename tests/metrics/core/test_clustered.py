@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics.core.stats import clustered, spread
+from metrics.core.stats import clustered, means, spread
 from metrics.core.stats.influence import influences
 from metrics.core.stats.scales import COEFFICIENT, NUMBER, PER_CENT, RATIO, SHARE, Scale
 
@@ -74,11 +74,35 @@ def test_none_of_n_has_the_bound_of_clopper_and_pearson():
     assert ratio.high == pytest.approx(stats.chi2.ppf(0.975, 2) / 2 / 40, rel=0.01)  # a Poisson number of 0
 
 
+def test_the_bound_at_an_end_does_not_depend_on_the_units_of_the_score():
+    one = of(0.0, step=1 / 40)
+    [share] = clustered.intervals([1.0], one, SHARE)
+    for scale in (PER_CENT, Scale(0.0, 3.0)):
+        [found] = clustered.intervals([scale.high], one.scaled(scale.high), scale)
+        assert found.low == pytest.approx(scale.high * share.low)
+    [mean] = means.mean_influences([4.0] * 9, np.ones((9, 1), bool), range(9), scale=Scale(-1.0, 4.0))
+    [same] = means.mean_influences([1.0] * 9, np.ones((9, 1), bool), range(9), scale=SHARE)
+    [rating], [share] = (
+        clustered.intervals([end], each, scale)
+        for end, each, scale in ((4.0, mean, Scale(-1.0, 4.0)), (1.0, same, SHARE))
+    )
+    assert rating.low == pytest.approx(5 * share.low - 1)
+    assert mean.standard_errors()[0] == pytest.approx(1 / 9)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_an_undefined_or_infinite_score_has_no_interval(value):
     [found] = clustered.intervals([value], of(0.1), RATIO)
     assert np.isnan(found.low)
     assert np.isnan(found.high)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_cannot_vary_has_neither_interval_nor_p():
+    for scale in (NUMBER, RATIO, SHARE):
+        [found] = clustered.intervals([0.5], of(0.0, step=0.0), scale)
+        assert np.isnan([found.low, found.high]).all()
+    assert np.isnan(clustered.two_sided_p([0.0, 0.5], of([0.0, 0.0], step=0.0))).all()
 
 
 def test_bounds_stay_within_the_scale_however_large_the_error():

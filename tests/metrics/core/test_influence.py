@@ -91,6 +91,17 @@ def test_people_who_are_not_identified_leave_the_variance_of_images():
     assert freedom == pytest.approx(5)
 
 
+def test_a_single_known_person_among_others_is_not_told_apart():
+    k, _, images, _ = answers(np.random.default_rng(4))
+    who = np.full(len(k), -1)
+    who[::3] = 7
+    one, none = mean_influences(k, images, who), mean_influences(k, images, np.full(len(k), -1))
+    assert not len(one.annotators.labels)
+    assert [each.tolist() for each in one.standard_errors()] == [
+        each.tolist() for each in none.standard_errors()
+    ]
+
+
 def test_what_both_sides_share_cancels():
     rng = np.random.default_rng(5)
     k, _, images, annotators = answers(rng)
@@ -107,6 +118,11 @@ def test_what_both_sides_share_cancels():
     assert (separate.images.change**2).sum() == pytest.approx(
         (one.images.change**2).sum() + (two.images.change**2).sum()
     )
+
+
+def test_a_sum_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="no scores to add up"):
+        total([])
 
 
 def test_a_mean_leaves_groups_without_a_score_out():

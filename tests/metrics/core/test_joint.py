@@ -96,6 +96,22 @@ def test_a_score_without_variance_has_no_place_and_does_not_count():
     assert joint.places([1.0, 9.0], [found[0], single]).place[0] == 1
 
 
+def test_scores_that_cannot_vary_are_no_evidence():
+    values, found = simulated([0.0, 1.0], np.random.default_rng(8))
+    fixed = [one.scaled(0.0) for one in found]
+    assert np.isnan(joint.equal_p(values, fixed))
+    assert np.isnan(joint.places(values, fixed).place).all()
+    assert joint.equal_p([*values, 9.0], [*found, fixed[0]]) == joint.equal_p(values, found)
+
+
+def test_a_group_without_known_people_leaves_what_is_known_of_the_others():
+    rng = np.random.default_rng(10)
+    (_, [known, _]), (_, [_, other]) = (simulated([0.0, 0.0], rng, identified=some) for some in (True, False))
+    alone = joint._covariance([known, known]).people_freedom
+    assert joint._covariance([known, other]).people_freedom == pytest.approx(alone)
+    assert joint._covariance([other, other]).people_freedom == np.inf
+
+
 def test_people_who_are_not_identified_are_no_clusters():
     values, found = simulated([0.0, 4.0], np.random.default_rng(9), identified=False)
     assert joint.equal_p(values, found) < 0.01

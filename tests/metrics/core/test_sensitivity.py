@@ -61,3 +61,8 @@ def test_more_people_narrow_it_and_none_who_differ_leave_it():
     assert error(0.0, 12) == pytest.approx(images)
     assert error(1.0, 12) ** 2 - images**2 == pytest.approx((p * (1 - p)) ** 2 / 12)
     assert images < error(1.0, 30) < error(1.0, 12)
+    [plain], [same] = (
+        clustered.intervals([p], each, SHARE)
+        for each in (one, sensitivity.with_annotators([p], one, deviation=0.0, people=12))
+    )
+    assert (same.low, same.high) == pytest.approx((plain.low, plain.high))  # not narrower

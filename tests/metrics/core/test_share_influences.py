@@ -145,6 +145,11 @@ class TestItems:
         assert second.low < 4 < second.high < 5
         assert 1 < third.low < 4 / 3 < third.high
 
+    def test_a_mean_at_the_top_is_within_however_the_end_is_rounded(self):
+        values, items = [4, 4, 3, *[4] * 16], np.repeat([0, 1], [2, 17])
+        first, _ = means.item_intervals(values, items, np.arange(19), Scale(-1.0, 4.0))
+        assert first.low < 4 <= first.high
+
     def test_of_zeros_and_ones_that_vary_as_shares_do_it_is_wilsons(self):
         """With many items t is that of a normal distribution."""
         draw = np.random.default_rng(5)
