@@ -15,9 +15,9 @@ from metrics.core.stats import clustered, sensitivity
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import SHARE
-from metrics.depiction import data, stats
+from metrics.depiction import data
 from metrics.depiction.data import GroupFrame, read_depiction
-from metrics.depiction.likelihood_influences import likelihood_influences
+from metrics.depiction.scores.measures import measured, tendency_of
 from metrics.score_runs.metric import Metric, NothingToCompute, stereotype_rule
 from metrics.score_runs.rows import Inputs, ScoreRow, score_row
 
@@ -118,18 +118,13 @@ def _deviations(study: Study) -> tuple[float, float, float, int]:
     return median, median, median, len(known)
 
 
-def _l_stereo(read: GroupFrame) -> _Share | None:
+def _l_stereo(frame: GroupFrame) -> _Share | None:
     """L(stereo) of a group; None if it is not reported (PROTOCOL §6)."""
-    frame = read.without_none_of_above()
-    k, n = frame.sums()
-    point = stats.tendency(k, n, frame.stereotypical)
-    if point.n_stereotypical < 2:
+    found = tendency_of(measured(frame))
+    influences = found.stereo_spread
+    if found.point.n_stereotypical < 2 or not isinstance(influences, Influences):
         return None
-    found = likelihood_influences(
-        frame.k, frame.n, answers=frame.answers, images=frame.images, annotators=frame.annotators
-    )
-    gradient = (frame.stereotypical & (n > 0)) / point.n_stereotypical
-    return _Share(point.l_stereo, point.n_stereotypical, found.of(gradient[:, None]))
+    return _Share(found.point.l_stereo, found.point.n_stereotypical, influences)
 
 
 def _half_width(share: _Share, influences: Influences) -> float:

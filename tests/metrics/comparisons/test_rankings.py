@@ -72,6 +72,16 @@ def test_offensiveness_is_ranked_with_its_ratings():
     assert found["", "", "o_p"].value == pytest.approx(found["", "", "p"].value)
 
 
+def test_scores_have_the_intervals_of_their_own_metrics():
+    study = pictured(rates=RATES | {"Nepali": 0.1}, images=3)
+    found = ranked(study)
+    for metric, name in (("tendency", "l_stereo"), ("offensiveness", "o")):
+        own = evaluate(study=study, metric=metric, variant="corrected", intervals="clustered").rows
+        for row in [one for one in own if one.name == name]:
+            other = found[row.group, "", name]
+            assert (other.value, other.low, other.high) == (row.value, row.low, row.high)
+
+
 def test_image_sets_are_ranked_over_the_groups_of_all():
     found = ranked(pictured(sets=("one", "two")))
     one, two = (found["", f"image_set: {name}", "rank"] for name in ("one", "two"))
