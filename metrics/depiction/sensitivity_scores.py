@@ -36,9 +36,8 @@ class _Share:
 
 
 def are_identified(study: Study) -> bool:
-    """Whether the annotator of the first answer about images is known. One query."""
-    rows = counted_responses(study, TaskKind.DEPICTION).order_by().values_list("annotator_id", flat=True)
-    return any(annotator is not None for annotator in rows[:1])
+    """Whether the annotator of any answer about images is known. One query."""
+    return counted_responses(study, TaskKind.DEPICTION).filter(annotator__isnull=False).exists()
 
 
 def compared_studies(study: Study) -> list[Study]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.models import Study, TaskKind
+from annotation.models import Response, Study, TaskKind
 from metrics.depiction import sensitivity_scores
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
@@ -88,6 +88,14 @@ def test_identified_annotators_need_no_supposition(people):
     study = judged("known", people=people)
     with pytest.raises(NothingToCompute, match="are identified"):
         score_runs.request(study=study, metric="annotator_sensitivity", variant="corrected")
+
+
+def test_one_identified_answer_is_enough(people):
+    study = judged("mixed")
+    assert not sensitivity_scores.are_identified(study)
+    last = Response.objects.filter(unit__task__study=study).latest("pk")
+    Response.objects.filter(pk=last.pk).update(annotator=people[0])
+    assert sensitivity_scores.are_identified(study)
 
 
 def test_a_lead_reads_it_beside_the_scores(client, lead, people):
