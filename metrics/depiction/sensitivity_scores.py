@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import Study, TaskKind
+from annotation.models import Response, Study, TaskKind
 from metrics.core.answers import counted_responses, describe_stereotype_rule, stereotypes
 from metrics.core.fingerprints import fingerprint
 from metrics.core.stats import clustered, sensitivity
@@ -37,7 +38,11 @@ class _Share:
 
 def are_identified(study: Study) -> bool:
     """Whether the annotator of any answer about images is known. One query."""
-    return counted_responses(study, TaskKind.DEPICTION).filter(annotator__isnull=False).exists()
+    return _identified(study).exists()
+
+
+def _identified(study: Study | OuterRef) -> QuerySet[Response]:
+    return counted_responses(study, TaskKind.DEPICTION).filter(annotator__isnull=False)
 
 
 def compared_studies(study: Study) -> list[Study]:
@@ -48,14 +53,8 @@ def compared_studies(study: Study) -> list[Study]:
         found = found.filter(simulated=False)
     for lead in study.leads.all():
         found = found.filter(leads=lead)
-    newest = found.distinct().order_by("-opened_at", "-pk").select_related("stereotype_source")
-    kept: list[Study] = []
-    for one in newest.iterator():
-        if are_identified(one):
-            kept.append(one)
-        if len(kept) == _MAX_STUDIES:
-            break
-    return kept
+    newest = found.filter(Exists(_identified(OuterRef("pk")))).distinct().order_by("-opened_at", "-pk")
+    return list(newest.select_related("stereotype_source")[:_MAX_STUDIES])
 
 
 def check_inputs(study: Study, parameters: Mapping[str, str]) -> None:

@@ -84,6 +84,15 @@ def test_only_studies_that_all_leads_may_read_and_that_people_answered_count(peo
     assert sensitivity_scores.inputs_fingerprint(release, {}) != before
 
 
+def test_studies_without_identified_annotators_cost_no_queries(django_assert_num_queries, people):
+    lead = factories.user()
+    release = judged("release", leads=[lead])
+    for name in ("theirs", "unknown", "also unknown"):
+        judged(name, people=people if name == "theirs" else (), leads=[lead])
+    with django_assert_num_queries(2):  # leads and studies
+        assert [one.name for one in sensitivity_scores.compared_studies(release)] == ["theirs"]
+
+
 def test_identified_annotators_need_no_supposition(people):
     study = judged("known", people=people)
     with pytest.raises(NothingToCompute, match="are identified"):
