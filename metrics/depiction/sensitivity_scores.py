@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, QuerySet
 
+from annotation import policies
 from annotation.models import Response, Study, TaskKind
 from metrics.core.answers import counted_responses, describe_stereotype_rule, stereotypes
 from metrics.core.fingerprints import fingerprint
@@ -19,12 +21,14 @@ from metrics.core.stats.scales import SHARE
 from metrics.depiction import data
 from metrics.depiction.data import GroupFrame, read_depiction
 from metrics.depiction.scores.measures import measured, tendency_of
+from metrics.models import Score, ScoreRun
 from metrics.score_runs.metric import Metric, NothingToCompute, stereotype_rule
 from metrics.score_runs.rows import Inputs, ScoreRow, score_row
 
 PEOPLE = (12, 30)
 ASSUMED = (0.5, 1.0, 1.5)
 """The standard deviations, in logits, that are assumed without a study to learn from."""
+STUDY = "study: "
 _MAX_STUDIES = 5
 _IDENTIFIED = "The annotators of this study are identified: its intervals include how they differ."
 
@@ -47,11 +51,14 @@ def _identified(study: Study | OuterRef) -> QuerySet[Response]:
 
 def compared_studies(study: Study) -> list[Study]:
     """The newest studies with identified annotators that all leads of `study` lead too, and so everyone who
-    may read its scores. Simulated answers say nothing about people."""
+    may read its scores; none if nobody leads it. Simulated answers say nothing about people."""
+    leads = list(study.leads.all())
+    if not leads:
+        return []
     found = Study.objects.filter(tasks__kind=TaskKind.DEPICTION, opened_at__isnull=False).exclude(pk=study.pk)
     if not study.simulated:
         found = found.filter(simulated=False)
-    for lead in study.leads.all():
+    for lead in leads:
         found = found.filter(leads=lead)
     newest = found.filter(Exists(_identified(OuterRef("pk")))).distinct().order_by("-opened_at", "-pk")
     return list(newest.select_related("stereotype_source")[:_MAX_STUDIES])
@@ -60,6 +67,19 @@ def compared_studies(study: Study) -> list[Study]:
 def check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
     if are_identified(study):
         raise NothingToCompute(_IDENTIFIED)
+
+
+def check_run(user: User, run: ScoreRun) -> None:
+    """Raises ValueError unless `user` leads all studies that the widths were learned from: leads can be added
+    after a run."""
+    learned = Score.objects.filter(run=run, part__startswith=STUDY).values_list("part", flat=True)
+    keys = {int(part.removeprefix(STUDY)) for part in learned}
+    if (
+        keys
+        and not policies.is_admin(user)
+        and policies.studies_led_by(user).filter(pk__in=keys).count() < len(keys)
+    ):
+        raise ValueError("Computed from studies that you do not lead: request a new run.")
 
 
 def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
@@ -76,13 +96,17 @@ def annotator_sensitivity_scores(inputs: Inputs) -> list[ScoreRow]:
     for frame in read_depiction(inputs.study, by_response=True):
         if (frame.annotators >= 0).any():
             raise NothingToCompute(_IDENTIFIED)
-        found = _l_stereo(frame)
-        if found is not None:
+        own = _l_stereo(frame)
+        if own is not None:
             kept = frame.only(np.zeros(len(frame.answers), dtype=np.bool_))
-            shares.append((kept, found))
-    low, middle, high, groups = _deviations(inputs.study)
+            shares.append((kept, own))
+    variances = _variances(inputs.study)
+    low, middle, high = _deviations(variances)
+    groups = sum(map(len, variances.values()))
     assumed = None if groups else Interval(low, high)
     rows = [score_row("annotator_sd", middle, groups, assumed)]
+    for pk, found in variances.items():
+        rows.append(score_row("annotator_sd", _median_deviation(found), len(found), part=f"{STUDY}{pk}"))
     for group, share in shares:
         rows.append(score_row("half_width", _half_width(share, share.influences), share.n, group=group))
         for people in PEOPLE:
@@ -100,20 +124,29 @@ def annotator_sensitivity_scores(inputs: Inputs) -> list[ScoreRow]:
     return rows
 
 
-def _deviations(study: Study) -> tuple[float, float, float, int]:
-    """The lowest, middle and highest standard deviation of annotators, in logits, and how many groups of
-    other studies they come from: three times the median; 0 groups if they are assumed."""
-    found: list[float] = []
+def _variances(study: Study) -> dict[int, list[float]]:
+    """The variances of annotators, in squared logits, of the groups of each other study that has any."""
+    found: dict[int, list[float]] = {}
     for other in compared_studies(study):
         for frame in read_depiction(other, by_response=True):
             share = _l_stereo(frame)
             if share is not None:
-                found += sensitivity.annotator_variances([share.value], share.influences).tolist()
-    known = [variance for variance in found if np.isfinite(variance)]
-    if not known:
-        return *ASSUMED, 0
-    median = float(np.sqrt(max(float(np.median(known)), 0.0)))
-    return median, median, median, len(known)
+                each = sensitivity.annotator_variances([share.value], share.influences).tolist()
+                found.setdefault(other.pk, []).extend(one for one in each if np.isfinite(one))
+    return {pk: variances for pk, variances in found.items() if variances}
+
+
+def _deviations(variances: Mapping[int, Sequence[float]]) -> tuple[float, float, float]:
+    """The lowest, middle and highest standard deviation of annotators, in logits: three times the median, or
+    those that are assumed."""
+    if not variances:
+        return ASSUMED
+    median = _median_deviation([one for each in variances.values() for one in each])
+    return median, median, median
+
+
+def _median_deviation(variances: Sequence[float]) -> float:
+    return float(np.sqrt(max(float(np.median(variances)), 0.0)))
 
 
 def _l_stereo(frame: GroupFrame) -> _Share | None:
@@ -158,6 +191,7 @@ METRICS: tuple[Metric, ...] = (
             ),
             ("annotator_sd", "sigma in logits; n: groups of other studies, 0 if it is assumed"),
         ),
+        parts=f"`{STUDY}ID`, for annotator_sd of one of the other studies",
         section="§10, §13",
         interval=False,
         caveats=(
@@ -168,5 +202,6 @@ METRICS: tuple[Metric, ...] = (
         rule=stereotype_rule,
         fingerprint=inputs_fingerprint,
         check_inputs=check_inputs,
+        check_run=check_run,
     ),
 )

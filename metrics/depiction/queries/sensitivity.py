@@ -2,9 +2,24 @@
 
 from dataclasses import dataclass
 
-from annotation.models import IdentityGroup
-from metrics.models import Score, ScoreRun
+from django.contrib.auth.models import User
+
+from annotation.models import IdentityGroup, Study
+from metrics.depiction.sensitivity_scores import check_run
+from metrics.models import Score, ScoreRun, Variant
 from metrics.score_runs import queries
+
+
+def newest_readable(user: User, study: Study) -> ScoreRun | None:
+    """The newest run, if the user may read it."""
+    run = queries.newest_run(study, "annotator_sensitivity", Variant.CORRECTED)
+    if run is None:
+        return None
+    try:
+        check_run(user, run)
+    except ValueError:
+        return None
+    return run
 
 
 @dataclass(frozen=True)
@@ -29,7 +44,7 @@ class Sensitivity:
 
 def sensitivity(run: ScoreRun) -> Sensitivity | None:
     """Of a finished run; None if no group has an interval. Two queries."""
-    deviation = Score.objects.filter(run=run, name="annotator_sd").first()
+    deviation = Score.objects.filter(run=run, name="annotator_sd", part="").first()
     rows = []
     for scores in queries.scores_by_group(run).values():
         found = [scores.get(name) for name in ("half_width", "half_width_12", "half_width_30")]

@@ -51,7 +51,7 @@ def widths(study):
         resamples=0,
         seed=0,
     )
-    return {row.name: row for row in found.rows}
+    return {row.name: row for row in found.rows if not row.part}
 
 
 def test_without_other_studies_a_range_is_assumed(people):
@@ -82,6 +82,37 @@ def test_only_studies_that_all_leads_may_read_and_that_people_answered_count(peo
     Study.objects.get(name="theirs").leads.add(lead)
     assert [one.name for one in sensitivity_scores.compared_studies(release)] == ["theirs"]
     assert sensitivity_scores.inputs_fingerprint(release, {}) != before
+
+
+def test_without_leads_no_other_study_is_read(people):
+    judged("theirs", people=people, leads=[factories.user()])
+    assert sensitivity_scores.compared_studies(judged("release")) == []
+
+
+def test_a_lead_added_later_reads_nothing_from_studies_of_others(client, lead, people):
+    first = factories.user()
+    judged("theirs", people=people, leads=[first])
+    release = judged("release", leads=[first])
+    score_runs.request(study=release, metric="tendency", variant="corrected")
+    run = score_runs.request(study=release, metric="annotator_sensitivity", variant="corrected")
+    score_runs.compute_pending()
+    release.leads.add(lead)
+    base = "/api/v1/studies/release/"
+
+    def read(who) -> tuple[bool, list[int]]:
+        client.force_login(who)
+        replies = [
+            client.get(f"{base}scores", {"metric": "annotator_sensitivity"}),
+            client.get(f"{base}score-runs/{run.pk}/scores"),
+        ]
+        shown = "12 people" in client.get(reverse("identities", args=["release"])).text
+        return shown, [reply.status_code for reply in replies]
+
+    assert read(first) == (True, [200, 200])
+    assert read(lead) == (False, [422, 422])
+    score_runs.request(study=release, metric="annotator_sensitivity", variant="corrected")
+    score_runs.compute_pending()
+    assert read(lead) == (True, [200, 422])  # of what is assumed
 
 
 def test_studies_without_identified_annotators_cost_no_queries(django_assert_num_queries, people):
