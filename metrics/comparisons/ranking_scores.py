@@ -65,9 +65,9 @@ def tendency_ranking_scores(inputs: Inputs) -> list[ScoreRow]:
             own = found if len(sets) == 1 else _l_stereo(measured(read.only(read.image_sets == pk)))
             if own is not None:
                 by_set.setdefault(pk, {})[read.group_id] = own
-    rows = _rows(("l_stereo", "rank", "p"), tendencies)
-    rows += _rows(("o", "o_rank", "o_p"), offensive)
-    return rows + _rows(("l_stereo", "rank", "p"), _means(by_set), part=IMAGE_SETS)
+    rows = _rows(("l_stereo", "rank", "p"), tendencies, inputs)
+    rows += _rows(("o", "o_rank", "o_p"), offensive, inputs)
+    return rows + _rows(("l_stereo", "rank", "p"), _means(by_set), inputs, part=IMAGE_SETS)
 
 
 def _l_stereo(group: MeasuredGroup) -> _Ranked | None:
@@ -121,8 +121,11 @@ def _means(by_set: dict[int, dict[int, _Ranked]]) -> list[_Ranked]:
     ]
 
 
-def _rows(names: tuple[str, str, str], ranked: Sequence[_Ranked], *, part: str = "") -> list[ScoreRow]:
-    """Rows of the score and the place of each, and of the p of all being equal. `names` of the three."""
+def _rows(
+    names: tuple[str, str, str], ranked: Sequence[_Ranked], inputs: Inputs, *, part: str = ""
+) -> list[ScoreRow]:
+    """Rows of the score and the place of each, and of the p of all being equal. `names` of the three. Without
+    intervals only the first two, without bounds."""
     if not ranked:
         return []
     score, place, p = names
@@ -132,10 +135,14 @@ def _rows(names: tuple[str, str, str], ranked: Sequence[_Ranked], *, part: str =
     for one, rank, low, high in zip(
         ranked, found.place.tolist(), found.low.tolist(), found.high.tolist(), strict=True
     ):
-        (interval,) = spread.intervals(one.influences, [one.value], one.scale)
+        interval, can_have = None, None
+        if inputs.with_intervals:
+            (interval,) = spread.intervals(one.influences, [one.value], one.scale)
+            can_have = Interval(low, high)
         rows.append(score_row(score, one.value, one.n, interval, group=one.group, part=one.part))
-        rows.append(score_row(place, rank, len(ranked), Interval(low, high), group=one.group, part=one.part))
-    rows.append(score_row(p, joint.equal_p(values, influences), len(ranked), part=part))
+        rows.append(score_row(place, rank, len(ranked), can_have, group=one.group, part=one.part))
+    if inputs.with_intervals:
+        rows.append(score_row(p, joint.equal_p(values, influences), len(ranked), part=part))
     return rows
 
 

@@ -45,9 +45,9 @@ def pictured(leads=(), *, sets=("one",), rates=RATES, images=6):
     return study
 
 
-def ranked(study, variant="corrected"):
+def ranked(study, variant="corrected", intervals="clustered"):
     found = evaluate(
-        study=Study.objects.get(pk=study.pk), metric="tendency_ranking", variant=variant, resamples=0, seed=0
+        study=Study.objects.get(pk=study.pk), metric="tendency_ranking", variant=variant, intervals=intervals
     )
     return {(row.group, row.part, row.name): row for row in found.rows}
 
@@ -100,6 +100,14 @@ def test_a_single_image_has_no_place():
     assert found["Mexican", "", "rank"].value is None
     assert found["Mexican", "", "l_stereo"].low is None
     assert found["", "", "p"].value is None
+
+
+def test_without_intervals_there_are_places_alone():
+    study = pictured()
+    found = ranked(study, intervals="none")
+    assert found["Mexican", "", "rank"].value == 1
+    assert {name for _, _, name in found} == {"l_stereo", "rank", "o", "o_rank"}
+    assert all((row.low, row.high) == (None, None) for row in found.values())
 
 
 def page(client) -> str:
