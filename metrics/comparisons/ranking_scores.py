@@ -131,6 +131,7 @@ def _rows(
     score, place, p = names
     values, influences = [one.value for one in ranked], [one.influences for one in ranked]
     found = joint.places(values, influences)
+    number = int(np.isfinite(found.place).sum())
     rows = []
     for one, rank, low, high in zip(
         ranked, found.place.tolist(), found.low.tolist(), found.high.tolist(), strict=True
@@ -140,9 +141,9 @@ def _rows(
             (interval,) = spread.intervals(one.influences, [one.value], one.scale)
             can_have = Interval(low, high)
         rows.append(score_row(score, one.value, one.n, interval, group=one.group, part=one.part))
-        rows.append(score_row(place, rank, len(ranked), can_have, group=one.group, part=one.part))
+        rows.append(score_row(place, rank, number, can_have, group=one.group, part=one.part))
     if inputs.with_intervals:
-        rows.append(score_row(p, joint.equal_p(values, influences), len(ranked), part=part))
+        rows.append(score_row(p, joint.equal_p(values, influences), number, part=part))
     return rows
 
 

@@ -97,9 +97,9 @@ def test_image_sets_are_ranked_over_the_groups_of_all():
 
 def test_a_single_image_has_no_place():
     found = ranked(pictured(rates={"Mexican": 0.9, "Nepali": 0.4}, images=1))
-    assert found["Mexican", "", "rank"].value is None
+    assert (found["Mexican", "", "rank"].value, found["Mexican", "", "rank"].n) == (None, 0)
     assert found["Mexican", "", "l_stereo"].low is None
-    assert found["", "", "p"].value is None
+    assert (found["", "", "p"].value, found["", "", "p"].n) == (None, 0)
 
 
 def test_without_intervals_there_are_places_alone():
