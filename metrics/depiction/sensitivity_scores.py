@@ -173,8 +173,9 @@ METRICS: tuple[Metric, ...] = (
         direction="larger: less certain",
         definition=(
             "Where annotators are not identified, intervals do not include how people differ. Half the width "
-            "of the interval of l_stereo as it is, and as it would be if the answers came from 12 or 30 "
-            "people who differ as annotators of other studies do: the variance becomes that of images plus "
+            "of the interval of l_stereo as it is, and as it would be if the answers came from "
+            f"{PEOPLE[0]} or {PEOPLE[1]} people who differ as annotators of other studies do: "
+            "the variance becomes that of images plus "
             "sigma^2 (p (1 - p))^2 / J. sigma is the median, over the groups of the newest studies with "
             f"identified annotators that all leads of this study lead too (at most {_MAX_STUDIES} studies), "
             "of the standard deviation of annotators' l_stereo in logits. Without such a study it is "

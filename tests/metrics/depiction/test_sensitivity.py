@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Response, Study, TaskKind
 from metrics.depiction import sensitivity_scores
+from metrics.depiction.queries import sensitivity as sensitivity_queries
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.metric import NothingToCompute
@@ -61,6 +62,16 @@ def test_without_other_studies_a_range_is_assumed(people):
     now, of_12, of_30 = (found[name] for name in ("half_width", "half_width_12", "half_width_30"))
     assert now.value < of_30.value < of_12.value
     assert of_12.low < of_12.value < of_12.high
+
+
+def test_the_page_reads_the_numbers_of_people_that_are_computed(monkeypatch):
+    for module in (sensitivity_scores, sensitivity_queries):
+        monkeypatch.setattr(module, "PEOPLE", (8, 40))
+    study = judged("release")
+    run = score_runs.request(study=study, metric="annotator_sensitivity", variant="corrected")
+    score_runs.compute_pending()
+    [row] = sensitivity_queries.sensitivity(run).rows
+    assert (row.of_few.name, row.of_more.name) == ("half_width_8", "half_width_40")
 
 
 def test_people_of_other_studies_are_the_measure(people):
