@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation import policies
 from annotation.models import Response, Study, TaskKind
+from annotation.policies import User
 from metrics.core.answers import counted_responses, describe_stereotype_rule, stereotypes
 from metrics.core.fingerprints import fingerprint
 from metrics.core.stats import clustered, sensitivity

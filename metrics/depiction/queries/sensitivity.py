@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from django.contrib.auth.models import User
-
 from annotation.models import IdentityGroup, Study
+from annotation.policies import User
 from metrics.depiction.sensitivity_scores import PEOPLE, check_run
 from metrics.models import Score, ScoreRun, Variant
 from metrics.score_runs import queries
