@@ -11,11 +11,16 @@ from annotation.models import ImageSet
 from metrics.core.stats import influence, joint, spread
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.percentiles import Interval
-from metrics.core.stats.scales import NUMBER, SHARE, Scale
-from metrics.depiction import stats
-from metrics.depiction.data import GroupFrame, rated_inputs_fingerprint, read_depiction
-from metrics.depiction.likelihood_influences import likelihood_influences
-from metrics.depiction.scores.measures import Ratings, read_ratings
+from metrics.core.stats.scales import SHARE, Scale
+from metrics.depiction.data import rated_inputs_fingerprint, read_depiction
+from metrics.depiction.scores.measures import (
+    MeasuredGroup,
+    Ratings,
+    group_offensiveness,
+    measured,
+    read_ratings,
+    tendency_of,
+)
 from metrics.score_runs.metric import VISAGE, Metric, stereotype_rule
 from metrics.score_runs.rows import Inputs, ScoreRow, score_row
 
@@ -39,6 +44,7 @@ class _Ranked:
     value: float
     n: int
     influences: Influences
+    scale: Scale
 
 
 def tendency_ranking_scores(inputs: Inputs) -> list[ScoreRow]:
@@ -47,52 +53,45 @@ def tendency_ranking_scores(inputs: Inputs) -> list[ScoreRow]:
     offensive: list[_Ranked] = []
     by_set: dict[int, dict[int, _Ranked]] = {}
     for read in read_depiction(inputs.study, by_response=True):
-        frame = read.without_none_of_above()
-        found = _l_stereo(frame)
-        if found is None:
-            continue
-        if found.n >= 2:
+        group = measured(read)
+        found = _l_stereo(group)
+        if found is not None:
             tendencies.append(found)
-        o = _offensiveness(frame, found, ratings)
+        o = _offensiveness(group, ratings)
         if o is not None:
             offensive.append(o)
-        sets = np.unique(frame.image_sets).tolist()
+        sets = np.unique(read.image_sets).tolist()
         for pk in sets:
-            own = found if len(sets) == 1 else _l_stereo(frame.only(frame.image_sets == pk))
-            if own is not None and own.n >= 2:
-                by_set.setdefault(pk, {})[frame.group_id] = own
-    rows = _rows(("l_stereo", "rank", "p"), tendencies, SHARE)
-    rows += _rows(("o", "o_rank", "o_p"), offensive, NUMBER)
-    return rows + _rows(("l_stereo", "rank", "p"), _means(by_set), SHARE, part=IMAGE_SETS)
+            own = found if len(sets) == 1 else _l_stereo(measured(read.only(read.image_sets == pk)))
+            if own is not None:
+                by_set.setdefault(pk, {})[read.group_id] = own
+    rows = _rows(("l_stereo", "rank", "p"), tendencies, inputs)
+    rows += _rows(("o", "o_rank", "o_p"), offensive, inputs)
+    return rows + _rows(("l_stereo", "rank", "p"), _means(by_set), inputs, part=IMAGE_SETS)
 
 
-def _l_stereo(frame: GroupFrame) -> _Ranked | None:
-    """None if no stereotype was shown."""
-    k, n = frame.sums()
-    chosen = frame.stereotypical & (n > 0)
-    number = int(chosen.sum())
-    if not number:
+def _l_stereo(group: MeasuredGroup) -> _Ranked | None:
+    """None if it is not reported (PROTOCOL §6)."""
+    found = tendency_of(group)
+    number, influences = found.point.n_stereotypical, found.stereo_spread
+    if number < 2 or not isinstance(influences, Influences):
         return None
-    each = likelihood_influences(
-        frame.k, frame.n, answers=frame.answers, images=frame.images, annotators=frame.annotators
-    )
-    value = stats.tendency(k, n, frame.stereotypical).l_stereo
-    return _Ranked(
-        _Group(frame.group_id, frame.group), "", value, number, each.of((chosen / number)[:, None])
-    )
+    return _Ranked(_group(group), "", found.point.l_stereo, number, influences, SHARE)
 
 
-def _offensiveness(frame: GroupFrame, tendency: _Ranked, ratings: Ratings) -> _Ranked | None:
-    """O(id), which is l_stereo times a mean of ratings; None if it has no score. Which stereotypes were seen,
-    and their ratings, are taken as given."""
-    places = np.flatnonzero(frame.stereotypical).tolist()
-    rated = [ratings[frame.group_id, frame.attribute_ids[place] or 0] for place in places]
-    k, _ = frame.sums()
-    found = stats.offensiveness(tendency.value, k[frame.stereotypical], rated)
-    if not found.n:
+def _offensiveness(group: MeasuredGroup, ratings: Ratings) -> _Ranked | None:
+    """None if it has no score. Which stereotypes were seen, and their ratings, are taken as given."""
+    found = group_offensiveness(group, ratings)
+    if found is None:
         return None
-    mean = stats.offensiveness(1.0, k[frame.stereotypical], rated).value
-    return _Ranked(tendency.group, "", found.value, found.n, tendency.influences.scaled(mean))
+    point, influences, scale = found
+    if not point.n or not isinstance(influences, Influences):
+        return None
+    return _Ranked(_group(group), "", point.value, point.n, influences, scale)
+
+
+def _group(group: MeasuredGroup) -> _Group:
+    return _Group(group.frame.group_id, group.frame.group)
 
 
 def _means(by_set: dict[int, dict[int, _Ranked]]) -> list[_Ranked]:
@@ -116,28 +115,35 @@ def _means(by_set: dict[int, dict[int, _Ranked]]) -> list[_Ranked]:
             float(np.mean([groups[one].value for one in kept])),
             len(kept),
             influence.total([(1 / len(kept), groups[one].influences) for one in kept]),
+            SHARE,
         )
         for pk, groups in sorted(by_set.items(), key=lambda pair: names[pair[0]])
     ]
 
 
 def _rows(
-    names: tuple[str, str, str], ranked: Sequence[_Ranked], scale: Scale, *, part: str = ""
+    names: tuple[str, str, str], ranked: Sequence[_Ranked], inputs: Inputs, *, part: str = ""
 ) -> list[ScoreRow]:
-    """Rows of the score and the place of each, and of the p of all being equal. `names` of the three."""
+    """Rows of the score and the place of each, and of the p of all being equal. `names` of the three. Without
+    intervals only the first two, without bounds."""
     if not ranked:
         return []
     score, place, p = names
     values, influences = [one.value for one in ranked], [one.influences for one in ranked]
     found = joint.places(values, influences)
+    number = int(np.isfinite(found.place).sum())
     rows = []
     for one, rank, low, high in zip(
         ranked, found.place.tolist(), found.low.tolist(), found.high.tolist(), strict=True
     ):
-        (interval,) = spread.intervals(one.influences, [one.value], scale)
+        interval, can_have = None, None
+        if inputs.with_intervals:
+            (interval,) = spread.intervals(one.influences, [one.value], one.scale)
+            can_have = Interval(low, high)
         rows.append(score_row(score, one.value, one.n, interval, group=one.group, part=one.part))
-        rows.append(score_row(place, rank, len(ranked), Interval(low, high), group=one.group, part=one.part))
-    rows.append(score_row(p, joint.equal_p(values, influences), len(ranked), part=part))
+        rows.append(score_row(place, rank, number, can_have, group=one.group, part=one.part))
+    if inputs.with_intervals:
+        rows.append(score_row(p, joint.equal_p(values, influences), number, part=part))
     return rows
 
 

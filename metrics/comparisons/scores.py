@@ -11,7 +11,6 @@ from metrics.core.stats.influence import Influences
 from metrics.core.stats.scales import SHARE
 from metrics.depiction import tendencies
 from metrics.depiction.data import GroupFrame
-from metrics.depiction.likelihood_influences import SumInfluences
 from metrics.depiction.scores import group_tendency
 from metrics.depiction.scores.measures import (
     MeasuredGroup,
@@ -19,6 +18,7 @@ from metrics.depiction.scores.measures import (
     group_offensiveness,
     measured_groups,
     read_ratings,
+    tendency_of,
 )
 from metrics.depiction.tendencies import GroupTendency
 from metrics.score_runs import compared_rows
@@ -57,7 +57,7 @@ def _reported(
 ) -> Iterator[tuple[tuple[MeasuredGroup, MeasuredGroup], GroupTendency, GroupTendency]]:
     """The tendencies of each group that has more than one stereotype on both sides."""
     for sides in pairs:
-        first, second = (_tendency(one) for one in sides)
+        first, second = (tendency_of(one) for one in sides)
         if min(first.point.n_stereotypical, second.point.n_stereotypical) >= 2:
             yield sides, first, second
 
@@ -78,23 +78,19 @@ def _means(scored: list[tuple[GroupTendency, GroupTendency]], inputs: Inputs) ->
     return rows
 
 
-def _tendency(group: MeasuredGroup) -> GroupTendency:
-    return tendencies.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
-
-
 def tendency_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
     groups = []
     for group in measured_groups(inputs, none_of_above_selected=False, together=True):
-        one = _tendency(group)
+        one = tendency_of(group)
         if one.point.n_stereotypical >= 2:
             groups.append((group.without_responses().frame, group.frame.region, _l_stereo(one)))
     return compared_rows.contrast_rows(["l_stereo"], groups, inputs)
 
 
 def _l_stereo(one: GroupTendency) -> Estimates:
-    drawn = one.likelihoods
-    of_stereo = drawn.of([[1.0], [0.0]]) if isinstance(drawn, SumInfluences) else drawn[:, :1]
-    return Estimates(np.array([one.point.l_stereo]), (one.point.n_stereotypical,), of_stereo, (SHARE,))
+    return Estimates(
+        np.array([one.point.l_stereo]), (one.point.n_stereotypical,), one.stereo_spread, (SHARE,)
+    )
 
 
 def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:

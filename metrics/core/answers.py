@@ -5,8 +5,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from annotation.models import Annotator, Association, Judgement, Pool, Response, Study, TaskKind
 
 
-def counted_responses(study: Study, task: str) -> QuerySet[Response]:
-    """The responses that count in every score of `study`."""
+def counted_responses(study: Study | OuterRef, task: str) -> QuerySet[Response]:
+    """The responses that count in every score of `study`, or of that of an outer query."""
     return Response.objects.filter(
         unit__task__study=study,
         unit__task__kind=task,

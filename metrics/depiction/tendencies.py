@@ -13,6 +13,7 @@ from metrics.core.stats.checks import Bools, Floats, Ints
 from metrics.core.stats.differences import Difference
 from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import NUMBER, RATIO, SHARE
+from metrics.core.stats.spread import Spread
 from metrics.depiction import stats
 from metrics.depiction.likelihood_influences import LikelihoodInfluences, SumInfluences
 
@@ -29,6 +30,13 @@ class GroupTendency:
     def values(self) -> Floats:
         """l_stereo, l_random and theta."""
         return np.array([self.point.l_stereo, self.point.l_random, self.point.theta])
+
+    @property
+    def stereo_spread(self) -> Spread:
+        """The resamples (B, 1) of l_stereo alone, or the influences on it."""
+        if isinstance(self.likelihoods, SumInfluences):
+            return self.likelihoods.of([[1.0], [0.0]])
+        return np.asarray(self.likelihoods[:, :1])
 
     def intervals(self) -> list[Interval | None]:
         """Of l_stereo, l_random and theta. That of an infinite theta is the reciprocal of that of

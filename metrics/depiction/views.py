@@ -19,7 +19,7 @@ from metrics.depiction.queries.identities import (
     identity_page,
     identity_table,
 )
-from metrics.depiction.queries.sensitivity import sensitivity
+from metrics.depiction.queries.sensitivity import newest_readable, sensitivity
 from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs.queries import score_history
@@ -39,7 +39,7 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
     run = queries.newest_run(study, "tendency", variant)
     offensiveness = queries.newest_run(study, "offensiveness", variant) if run else None
     named = run is None or sensitivity_scores.are_identified(study)
-    widths = None if named else queries.newest_run(study, "annotator_sensitivity", Variant.CORRECTED)
+    widths = None if named else newest_readable(request.user, study)
     wanted = freshness.default_requests(["tendency", "offensiveness"], variant)
     wanted += [] if named else freshness.default_requests(["annotator_sensitivity"])
     order = requested_order(request, COLUMNS, TEXT_COLUMNS, default="theta")

@@ -143,7 +143,7 @@ def difference(first: AnswerSet, second: AnswerSet, kinds: Bools) -> tuple[Inter
     """The interval of the difference of L(stereo) of two models, and its standard error."""
     sides = [tendency_influences(side, kinds) for side in (first, second)]
     (x, of_x), (y, of_y) = [(values[:1], of_both.columns([0])) for values, of_both in sides]
-    [found] = spread.difference(x, y, (of_x, of_y))
+    [found] = spread.difference(x, y, (of_x, of_y), ((SHARE,), (SHARE,)))
     se, _ = influence.total([(1.0, of_x), (-1.0, of_y)]).standard_errors()
     return found.interval, float(se[0])
 

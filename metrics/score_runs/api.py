@@ -109,6 +109,9 @@ class Scores(Resource):
             latest = queries.latest_run(study, metric.name, query["variant"], parameters)
         except ValueError as error:  # no such embeddings, or nothing to compare with
             raise Refused(str(error)) from error
+        if latest.run is not None:
+            with refusals(ValueError, status=422):
+                metric.check_run(request.user, latest.run)
         rows = filter_scores(latest.run, query) if latest.run is not None else Score.objects.none()
         extra = {
             "run": ScoreRunSerializer(latest.run).data if latest.run is not None else None,
@@ -221,5 +224,7 @@ def _run(request: Request, name: str, number: int) -> ScoreRun:
     study: Study = get_study_or_404(request, name)
     run = get_object_or_404(ScoreRun, pk=number, study=study)
     with refusals(ValueError, status=422):
-        registry.get(run.metric).check_readable(request.user, json.loads(run.parameters))
+        metric = registry.get(run.metric)
+        metric.check_readable(request.user, json.loads(run.parameters))
+        metric.check_run(request.user, run)
     return run

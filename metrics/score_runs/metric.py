@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 
 from annotation.models import Study
 from metrics.core.answers import describe_stereotype_rule
+from metrics.models import ScoreRun
 from metrics.score_runs.rows import Compute
 
 VARIANTS = ("corrected", "published")
@@ -68,8 +69,8 @@ class Metric:
     `compute` returns its rows. `fingerprint(study, parameters)` changes with every input other than the
     answers to `task` and the study's rules. `rule` describes the rule or the inputs that it uses.
     `check_inputs` raises NothingToCompute or ValueError if no worker could compute it, `check_offered` raises
-    ValueError for parameters that a user may not request, and `check_readable` for those whose scores a user
-    may not read.
+    ValueError for parameters that a user may not request, `check_readable` for those whose scores a user may
+    not read, and `check_run` for a single finished run.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Metric:
     check_inputs: Callable[[Study, Parameters], None] = _no_check
     check_offered: Callable[[User, Study, Parameters], None] = _no_check
     check_readable: Callable[[User, Parameters], None] = _no_check
+    check_run: Callable[[User, ScoreRun], None] = _no_check
     reference: str = VISAGE
     source: str = "answers"
     parts: str = ""

@@ -10,6 +10,7 @@ from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.stats import spread
 from metrics.core.stats.differences import Difference
+from metrics.core.stats.scales import COEFFICIENT, SHARE
 from metrics.core.stats.spread import Spread
 
 
@@ -71,5 +72,6 @@ def agreement_difference(
             np.column_stack(coefficients.share_and_alpha(sums, values, level=level)) for sums in both
         )
         spreads = one_drawn, other_drawn
-    share, alpha = spread.difference(points[0], points[1], spreads)
+    scales = SHARE, COEFFICIENT
+    share, alpha = spread.difference(points[0], points[1], spreads, (scales, scales))
     return AgreementDifference(share, alpha)

@@ -2,19 +2,33 @@
 
 from dataclasses import dataclass
 
-from annotation.models import IdentityGroup
-from metrics.models import Score, ScoreRun
+from annotation.models import IdentityGroup, Study
+from annotation.policies import User
+from metrics.depiction.sensitivity_scores import PEOPLE, check_run
+from metrics.models import Score, ScoreRun, Variant
 from metrics.score_runs import queries
+
+
+def newest_readable(user: User, study: Study) -> ScoreRun | None:
+    """The newest run, if the user may read it."""
+    run = queries.newest_run(study, "annotator_sensitivity", Variant.CORRECTED)
+    if run is None:
+        return None
+    try:
+        check_run(user, run)
+    except ValueError:
+        return None
+    return run
 
 
 @dataclass(frozen=True)
 class WidthRow:
-    """Half the width of the interval of a group's L(stereo): as it is, and with 12 and with 30 people."""
+    """Half the width of the interval of a group's L(stereo): as it is, and with each number of PEOPLE."""
 
     group: IdentityGroup
     now: Score
-    of_12: Score
-    of_30: Score
+    of_few: Score
+    of_more: Score
 
 
 @dataclass(frozen=True)
@@ -29,14 +43,14 @@ class Sensitivity:
 
 def sensitivity(run: ScoreRun) -> Sensitivity | None:
     """Of a finished run; None if no group has an interval. Two queries."""
-    deviation = Score.objects.filter(run=run, name="annotator_sd").first()
+    deviation = Score.objects.filter(run=run, name="annotator_sd", part="").first()
     rows = []
     for scores in queries.scores_by_group(run).values():
-        found = [scores.get(name) for name in ("half_width", "half_width_12", "half_width_30")]
-        now, of_12, of_30 = found
-        if now is None or of_12 is None or of_30 is None or now.value is None or now.group is None:
+        names = ("half_width", *(f"half_width_{people}" for people in PEOPLE))
+        now, of_few, of_more = (scores.get(name) for name in names)
+        if now is None or of_few is None or of_more is None or now.value is None or now.group is None:
             continue
-        rows.append(WidthRow(now.group, now, of_12, of_30))
+        rows.append(WidthRow(now.group, now, of_few, of_more))
     if deviation is None or not rows:
         return None
     by_width = sorted(rows, key=lambda row: row.now.value or 0.0)

@@ -126,6 +126,13 @@ def _measure(inputs: Inputs, *, together: bool = False) -> Iterator[MeasuredGrou
         )
 
 
+def measured(frame: GroupFrame) -> MeasuredGroup:
+    """The group of a frame with its responses, corrected, with influences."""
+    known = bool((frame.annotators >= 0).any())
+    group = MeasuredGroup(frame, *frame.sums(), influences_of(frame), None, known)
+    return as_variant(group, "corrected", none_of_above_selected=False)
+
+
 def influences_of(frame: GroupFrame) -> LikelihoodInfluences:
     """The influences on the likelihoods of a group."""
     return likelihood_influences(
@@ -167,10 +174,14 @@ def as_variant(group: MeasuredGroup, variant: str, *, none_of_above_selected: bo
     return replace(group, k=np.where(real, group.k, 0), likelihoods=likelihoods, selections=selections)
 
 
+def tendency_of(group: MeasuredGroup) -> tendencies.GroupTendency:
+    return tendencies.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
+
+
 def tendency_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
     for group in measured_groups(inputs, none_of_above_selected=False):
-        found = tendencies.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
+        found = tendency_of(group)
         if found.point.n_stereotypical >= 2:
             rows += group_tendency.score_rows(found, group.frame)
     return rows

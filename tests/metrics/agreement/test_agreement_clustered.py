@@ -129,6 +129,16 @@ def test_without_pairs_there_is_nothing():
     assert np.isnan([apart.alpha.interval.low, apart.alpha.p]).all()
 
 
+def test_a_difference_does_not_leave_what_two_scores_can_differ_by():
+    sides = (
+        [[0, 0, 0], [1, 1, 1], [2, 2, 2], [3, 3, 2]],
+        [[0, 1, 2], [1, 0, 3], [2, 1, 0], [1, 3, 1]],
+    )
+    cells = [rated_pairs.within(rated(said)) for said in sides]
+    apart = agreement_difference(*cells, VALUES, level="nominal", clustered=True)
+    assert (apart.share.interval.high, apart.alpha.interval.high) == (1, 2)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_where_all_agree_the_limit_is_below_and_nearer_with_more_items(level):
     lows = []

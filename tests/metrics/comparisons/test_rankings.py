@@ -45,9 +45,9 @@ def pictured(leads=(), *, sets=("one",), rates=RATES, images=6):
     return study
 
 
-def ranked(study, variant="corrected"):
+def ranked(study, variant="corrected", intervals="clustered"):
     found = evaluate(
-        study=Study.objects.get(pk=study.pk), metric="tendency_ranking", variant=variant, resamples=0, seed=0
+        study=Study.objects.get(pk=study.pk), metric="tendency_ranking", variant=variant, intervals=intervals
     )
     return {(row.group, row.part, row.name): row for row in found.rows}
 
@@ -72,6 +72,16 @@ def test_offensiveness_is_ranked_with_its_ratings():
     assert found["", "", "o_p"].value == pytest.approx(found["", "", "p"].value)
 
 
+def test_scores_have_the_intervals_of_their_own_metrics():
+    study = pictured(rates=RATES | {"Nepali": 0.1}, images=3)
+    found = ranked(study)
+    for metric, name in (("tendency", "l_stereo"), ("offensiveness", "o")):
+        own = evaluate(study=study, metric=metric, variant="corrected", intervals="clustered").rows
+        for row in [one for one in own if one.name == name]:
+            other = found[row.group, "", name]
+            assert (other.value, other.low, other.high) == (row.value, row.low, row.high)
+
+
 def test_image_sets_are_ranked_over_the_groups_of_all():
     found = ranked(pictured(sets=("one", "two")))
     one, two = (found["", f"image_set: {name}", "rank"] for name in ("one", "two"))
@@ -87,9 +97,17 @@ def test_image_sets_are_ranked_over_the_groups_of_all():
 
 def test_a_single_image_has_no_place():
     found = ranked(pictured(rates={"Mexican": 0.9, "Nepali": 0.4}, images=1))
-    assert found["Mexican", "", "rank"].value is None
+    assert (found["Mexican", "", "rank"].value, found["Mexican", "", "rank"].n) == (None, 0)
     assert found["Mexican", "", "l_stereo"].low is None
-    assert found["", "", "p"].value is None
+    assert (found["", "", "p"].value, found["", "", "p"].n) == (None, 0)
+
+
+def test_without_intervals_there_are_places_alone():
+    study = pictured()
+    found = ranked(study, intervals="none")
+    assert found["Mexican", "", "rank"].value == 1
+    assert {name for _, _, name in found} == {"l_stereo", "rank", "o", "o_rank"}
+    assert all((row.low, row.high) == (None, None) for row in found.values())
 
 
 def page(client) -> str:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.models import Study, TaskKind
+from annotation.models import Response, Study, TaskKind
 from metrics.depiction import sensitivity_scores
+from metrics.depiction.queries import sensitivity as sensitivity_queries
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.metric import NothingToCompute
@@ -51,7 +52,7 @@ def widths(study):
         resamples=0,
         seed=0,
     )
-    return {row.name: row for row in found.rows}
+    return {row.name: row for row in found.rows if not row.part}
 
 
 def test_without_other_studies_a_range_is_assumed(people):
@@ -61,6 +62,16 @@ def test_without_other_studies_a_range_is_assumed(people):
     now, of_12, of_30 = (found[name] for name in ("half_width", "half_width_12", "half_width_30"))
     assert now.value < of_30.value < of_12.value
     assert of_12.low < of_12.value < of_12.high
+
+
+def test_the_page_reads_the_numbers_of_people_that_are_computed(monkeypatch):
+    for module in (sensitivity_scores, sensitivity_queries):
+        monkeypatch.setattr(module, "PEOPLE", (8, 40))
+    study = judged("release")
+    run = score_runs.request(study=study, metric="annotator_sensitivity", variant="corrected")
+    score_runs.compute_pending()
+    [row] = sensitivity_queries.sensitivity(run).rows
+    assert (row.of_few.name, row.of_more.name) == ("half_width_8", "half_width_40")
 
 
 def test_people_of_other_studies_are_the_measure(people):
@@ -84,10 +95,58 @@ def test_only_studies_that_all_leads_may_read_and_that_people_answered_count(peo
     assert sensitivity_scores.inputs_fingerprint(release, {}) != before
 
 
+def test_without_leads_no_other_study_is_read(people):
+    judged("theirs", people=people, leads=[factories.user()])
+    assert sensitivity_scores.compared_studies(judged("release")) == []
+
+
+def test_a_lead_added_later_reads_nothing_from_studies_of_others(client, lead, people):
+    first = factories.user()
+    judged("theirs", people=people, leads=[first])
+    release = judged("release", leads=[first])
+    score_runs.request(study=release, metric="tendency", variant="corrected")
+    run = score_runs.request(study=release, metric="annotator_sensitivity", variant="corrected")
+    score_runs.compute_pending()
+    release.leads.add(lead)
+    base = "/api/v1/studies/release/"
+
+    def read(who) -> tuple[bool, list[int]]:
+        client.force_login(who)
+        replies = [
+            client.get(f"{base}scores", {"metric": "annotator_sensitivity"}),
+            client.get(f"{base}score-runs/{run.pk}/scores"),
+        ]
+        shown = "12 people" in client.get(reverse("identities", args=["release"])).text
+        return shown, [reply.status_code for reply in replies]
+
+    assert read(first) == (True, [200, 200])
+    assert read(lead) == (False, [422, 422])
+    score_runs.request(study=release, metric="annotator_sensitivity", variant="corrected")
+    score_runs.compute_pending()
+    assert read(lead) == (True, [200, 422])  # of what is assumed
+
+
+def test_studies_without_identified_annotators_cost_no_queries(django_assert_num_queries, people):
+    lead = factories.user()
+    release = judged("release", leads=[lead])
+    for name in ("theirs", "unknown", "also unknown"):
+        judged(name, people=people if name == "theirs" else (), leads=[lead])
+    with django_assert_num_queries(2):  # leads and studies
+        assert [one.name for one in sensitivity_scores.compared_studies(release)] == ["theirs"]
+
+
 def test_identified_annotators_need_no_supposition(people):
     study = judged("known", people=people)
     with pytest.raises(NothingToCompute, match="are identified"):
         score_runs.request(study=study, metric="annotator_sensitivity", variant="corrected")
+
+
+def test_one_identified_answer_is_enough(people):
+    study = judged("mixed")
+    assert not sensitivity_scores.are_identified(study)
+    last = Response.objects.filter(unit__task__study=study).latest("pk")
+    Response.objects.filter(pk=last.pk).update(annotator=people[0])
+    assert sensitivity_scores.are_identified(study)
 
 
 def test_a_lead_reads_it_beside_the_scores(client, lead, people):

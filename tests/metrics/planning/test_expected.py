@@ -8,6 +8,7 @@ import pytest
 from metrics.agreement.stats import coefficients
 from metrics.agreement.stats import rated_pairs as pairs
 from metrics.core.stats import clustered, influence, spread
+from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.scales import COEFFICIENT, RATIO, SHARE
 from metrics.planning import curves, pilot, sentences, stats
 from metrics.planning.curves import Costs, make_plan, work
@@ -53,6 +54,16 @@ def test_expected_widths_and_power_are_those_of_studies_simulated_one_by_one():
     assert np.log(found.widths["theta"]) == pytest.approx(np.log(other["theta"]), rel=0.06)
     # four standard errors of a share of 300 studies
     assert found.power == pytest.approx(other["power"], abs=0.11)
+
+
+def test_shares_do_not_differ_by_more_than_everything():
+    each = np.arange(4)
+    sides = [
+        AnswerSet(np.column_stack([seen, seen]), np.ones((4, 2), dtype=int), each, each // 2 + first, each)
+        for first, seen in ((0, np.array([1, 1, 1, 0])), (2, np.array([0, 0, 0, 1])))
+    ]
+    interval, _ = stats.difference(*sides, np.array([True, False]))
+    assert interval.high == 1
 
 
 def test_the_influences_on_alpha_are_its_derivatives():
