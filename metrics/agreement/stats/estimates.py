@@ -1,7 +1,7 @@
 """Measures of agreement with their intervals (PROTOCOL §10)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from metrics.core.stats import spread
 from metrics.core.stats.checks import Floats
@@ -36,13 +36,5 @@ def with_intervals(
         # a single image says nothing about the variation between images
         nothing = Interval(float("nan"), float("nan"), 0, resamples)
         return [Estimate(value, nothing) for value in points.tolist()]
-    intervals = spread.intervals(drawn, points, scales)
-    return [
-        Estimate(value, _holding(value, interval))
-        for value, interval in zip(points.tolist(), intervals, strict=True)
-    ]
-
-
-def _holding(value: float, interval: Interval | None) -> Interval | None:
-    """A coefficient can lie below -1, where its scale ends."""
-    return interval if interval is None or not value < interval.low else replace(interval, low=value)
+    found = spread.intervals(drawn, points, scales)
+    return [Estimate(value, interval) for value, interval in zip(points.tolist(), found, strict=True)]

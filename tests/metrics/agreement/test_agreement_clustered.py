@@ -16,6 +16,7 @@ from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 from metrics.core.stats.influence import influences
 from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.scales import COEFFICIENT
 from tests.metrics.cast import depiction_study, visual_study
 
 LEVELS = ("nominal", "ordinal", "interval")
@@ -157,8 +158,9 @@ def test_an_answer_that_is_rare_makes_the_interval_of_alpha_wide():
 
 
 def test_a_coefficient_below_its_scale_is_in_its_interval():
-    estimate = estimates._holding(-1.3, Interval(-1.0, -0.2))
-    assert (estimate.low, estimate.high) == (-1.3, -0.2)
+    found = influences([[0.1], [-0.1], [0.1]], images=np.arange(3), annotators=np.full(3, -1))
+    [estimate] = estimates.with_intervals(np.array([-1.3]), found, 0, [COEFFICIENT])
+    assert estimate.interval.low == -1.3 < estimate.interval.high < 1
 
 
 def test_parts_have_the_intervals_that_each_has_alone():
