@@ -179,11 +179,13 @@ def _only(said: Bools, labels: Ints) -> tuple[Ints, Ints]:
     """For each attribute the only label of the rows in which `said` (N, A) is true, -1 if not one, and their
     number."""
     row, attribute = np.nonzero(said)
-    pairs = np.unique(np.column_stack([attribute, labels[row]]), axis=0)
-    number = np.bincount(pairs[:, 0], minlength=said.shape[1])
-    single = number[pairs[:, 0]] == 1
+    several = int(labels.max(initial=0)) + 1
+    # one key of both is sorted in half the time of two columns
+    pair_of, label_of = np.divmod(np.unique(attribute * several + labels[row]), several)
+    number = np.bincount(pair_of, minlength=said.shape[1])
+    single = number[pair_of] == 1
     found = np.full(said.shape[1], -1)
-    found[pairs[single, 0]] = pairs[single, 1]
+    found[pair_of[single]] = label_of[single]
     return found, number
 
 
