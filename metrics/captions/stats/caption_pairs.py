@@ -92,7 +92,7 @@ class JudgedPairs:
     def pairs(self) -> tuple[Bools, Bools]:
         """Which pairs people agree with, and which are counted, (A,) each."""
         counted = self.named.any(axis=0) & self.shown.any(axis=0)
-        return counted & self.selected.any(axis=0), counted
+        return np.asarray(counted & self.selected.any(axis=0)), np.asarray(counted)
 
 
 def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
