@@ -149,14 +149,15 @@ def within_influences(
     """
     square = _square(cells.total, values)
     given = square.sum(axis=1)
+    nominal = coefficient_step(given, given, values, level="nominal") * 2
     return cell_influences(
         cells,
         lambda sums: _within(sums, regular, values, level=level),
         mass=cells.sums[:, -1],
         step=[
             2 / given.sum(),
-            coefficient_step(given, given, values, level=level) * 2,
-            coefficient_step(given, given, values, level="nominal") * 2,
+            nominal if level == "nominal" else coefficient_step(given, given, values, level=level) * 2,
+            nominal,
         ],
     )
 
