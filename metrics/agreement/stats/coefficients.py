@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from metrics.agreement.stats import coincidences, pairs_by_subject
 from metrics.agreement.stats import rated_pairs as pairs
-from metrics.agreement.stats.cell_influences import Statistics, cell_influences, coefficient_step
+from metrics.agreement.stats.cell_influences import cell_influences, coefficient_step
 from metrics.agreement.stats.coincidences import Level
-from metrics.agreement.stats.estimates import Estimate, with_intervals
+from metrics.agreement.stats.estimates import Estimate, check_rng, estimates_of, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import checks
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
 from metrics.core.stats.influence import Influences
-from metrics.core.stats.scales import COEFFICIENT, SHARE, Scale
+from metrics.core.stats.scales import COEFFICIENT, SHARE
 from metrics.core.stats.spread import Spread
 
 
@@ -114,7 +114,7 @@ def within_each(
     [(2, 1.0), (1, 0.0)]
     """
     _check_width(table, values)
-    _check_rng(resamples, rng)
+    check_rng(resamples, rng)
 
     found: list[Within] = []
     for some in pairs_by_subject.in_parts(table, part_of, parts):
@@ -210,7 +210,7 @@ def between(
         return np.stack([share, coincidences.cross_kappa(square, x, y, values, level=level)], axis=-1)
 
     x, y = cells.total[v * v : v * v + v], cells.total[v * v + v :]
-    share, kappa = _estimates(
+    share, kappa = estimates_of(
         cells,
         statistics,
         resamples,
@@ -250,7 +250,7 @@ def mean_over_pairs(
     0.75
     """
     number = cells.sums[:, 1]
-    return _estimates(
+    return estimates_of(
         cells,
         lambda sums: _share(sums[..., :1], sums[..., 1:]),
         resamples,
@@ -267,32 +267,6 @@ def table_of(counts: ArrayLike) -> Ratings:
     table = checks.counts("counts", counts, ndim=2)
     each = np.arange(len(table))
     return Ratings(table, each, each, np.full(len(table), UNKNOWN_ANNOTATOR))
-
-
-def _estimates(
-    cells: Cells,
-    statistics: Statistics,
-    resamples: int,
-    rng: np.random.Generator | None,
-    *,
-    clustered: bool,
-    mass: Floats,
-    step: Sequence[float],
-    scales: Sequence[Scale],
-) -> list[Estimate]:
-    """The `statistics` of the sums of `cells`, with intervals."""
-    _check_rng(resamples, rng)
-    drawn: Spread | None = None
-    if clustered and mass.any():
-        drawn = cell_influences(cells, statistics, mass=mass, step=step)
-    elif rng is not None and resamples and cells.several_clusters:
-        drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
-    return with_intervals(statistics(cells.total), drawn, resamples, scales)
-
-
-def _check_rng(resamples: int, rng: object) -> None:
-    if resamples and rng is None:
-        raise ValueError("An interval needs a random generator: give rng.")
 
 
 def _square(sums: Floats, values: Sequence[float]) -> Floats:

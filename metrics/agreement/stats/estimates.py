@@ -3,6 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from metrics.agreement.stats import rated_pairs
+from metrics.agreement.stats.cell_influences import Statistics, cell_influences
+from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.stats import spread
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.percentiles import Interval
@@ -38,3 +43,31 @@ def with_intervals(
         return [Estimate(value, nothing) for value in points.tolist()]
     found = spread.intervals(drawn, points, scales)
     return [Estimate(value, interval) for value, interval in zip(points.tolist(), found, strict=True)]
+
+
+def estimates_of(
+    cells: Cells,
+    statistics: Statistics,
+    resamples: int,
+    rng: np.random.Generator | None,
+    *,
+    clustered: bool,
+    mass: Floats,
+    step: Sequence[float],
+    scales: Sequence[Scale],
+) -> list[Estimate]:
+    """The `statistics` of the sums of `cells`, with intervals: from influences if `clustered`, with `mass` and
+    `step` as in `cell_influences`, or from resamples. Raises ValueError for resamples without `rng`."""
+    check_rng(resamples, rng)
+    drawn: Spread | None = None
+    if clustered and mass.any():
+        drawn = cell_influences(cells, statistics, mass=mass, step=step)
+    elif rng is not None and resamples and cells.several_clusters:
+        drawn = statistics(rated_pairs.resampled(cells, resamples=resamples, rng=rng))
+    return with_intervals(statistics(cells.total), drawn, resamples, scales)
+
+
+def check_rng(resamples: int, rng: object) -> None:
+    """Raises ValueError for resamples without a generator."""
+    if resamples and rng is None:
+        raise ValueError("An interval needs a random generator: give rng.")

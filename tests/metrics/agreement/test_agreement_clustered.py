@@ -77,13 +77,13 @@ def test_influences_are_the_derivatives_of_what_the_bootstrap_weighs(level):
 def test_influences_across_groups_are_the_derivatives_too(level, monkeypatch):
     table = on_images(rated(said_of(14, 7, seed=1, missing=0.3)))
     seen = []
-    real = coefficients.cell_influences
+    real = estimates.cell_influences
 
     def watched(cells, statistics, **more):
         seen.append((cells, statistics, real(cells, statistics, **more)))
         return seen[-1][-1]
 
-    monkeypatch.setattr(coefficients, "cell_influences", watched)
+    monkeypatch.setattr(estimates, "cell_influences", watched)
     between(table, table.raters >= 4, VALUES, level=level, clustered=True)
     ((cells, statistics, found),) = seen
     assert_derivatives(found, cells, statistics)
