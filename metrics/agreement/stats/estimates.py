@@ -56,8 +56,8 @@ def estimates_of(
     step: Sequence[float],
     scales: Sequence[Scale],
 ) -> list[Estimate]:
-    """The `statistics` of the sums of `cells`, with intervals: from influences if `clustered`, with `mass` and
-    `step` as in `cell_influences`, or from resamples. Raises ValueError for resamples without `rng`."""
+    """The `statistics` of the sums of `cells`, with intervals: from influences if `clustered`, with `mass`
+    and `step` as in `cell_influences`, or from resamples. Raises ValueError for resamples without `rng`."""
     check_rng(resamples, rng)
     drawn: Spread | None = None
     if clustered and mass.any():
