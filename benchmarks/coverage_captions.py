@@ -153,10 +153,15 @@ def of_captions(
     there = first.matches.any(axis=0)
     spreads: list[spread.Spread]
     if method == "clustered":
-        of_documents = [(one.holding, each) for one, each in zip(groups, numbers, strict=True)]
+        of_others = [
+            caption_influences.document_squares(one.holding, each, np.arange(len(held)), attributes=len(held))
+            for one, each in zip(groups[1:], numbers[1:], strict=True)
+        ]
         spreads = [
-            caption_influences.of_findings(*of_documents[0]),
-            caption_influences.of_salience(first.matches, of_documents[0], of_documents[1:]),
+            caption_influences.of_findings(first.holding, numbers[0]),
+            caption_influences.of_salience(
+                first.matches, first.holding, numbers[0], held, documents, np.sum(of_others, axis=0)
+            ),
         ]
     else:
         weights = [bootstrap.cluster_weights(len(one.holding), resamples, rng) for one in groups]

@@ -20,7 +20,7 @@ import numpy as np
 
 from metrics.core.stats.checks import Bools, Floats, Ints
 from metrics.core.stats.differences import AnswerSet
-from metrics.core.stats.influence import add_up
+from metrics.core.stats.grouped_sums import add_up
 from metrics.depiction.likelihood_influences import likelihood_influences
 from metrics.planning.simulation import Design, logits_of, over, searched, variance_over
 

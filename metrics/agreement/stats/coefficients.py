@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from metrics.agreement.stats import coincidences, pairs_by_subject
 from metrics.agreement.stats import rated_pairs as pairs
-from metrics.agreement.stats.cell_influences import Statistics, cell_influences, coefficient_step
+from metrics.agreement.stats.cell_influences import cell_influences, coefficient_step
 from metrics.agreement.stats.coincidences import Level
-from metrics.agreement.stats.estimates import Estimate, with_intervals
+from metrics.agreement.stats.estimates import Estimate, check_rng, estimates_of, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import checks
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
 from metrics.core.stats.influence import Influences
-from metrics.core.stats.scales import COEFFICIENT, SHARE, Scale
+from metrics.core.stats.scales import COEFFICIENT, SHARE
 from metrics.core.stats.spread import Spread
 
 # The least standard error of a coefficient, as a share of what one rating can change (calibrated by
@@ -118,7 +118,7 @@ def within_each(
     [(2, 1.0), (1, 0.0)]
     """
     _check_width(table, values)
-    _check_rng(resamples, rng)
+    check_rng(resamples, rng)
 
     found: list[Within] = []
     for some in pairs_by_subject.in_parts(table, part_of, parts):
@@ -153,12 +153,9 @@ def within_influences(
     """
     square = _square(cells.total, values)
     given = square.sum(axis=1)
-    step = np.array(
-        [
-            2 / given.sum(),
-            *(2 * coefficient_step(given, given, values, level=each) for each in (level, "nominal")),
-        ]
-    )
+    nominal = 2 * coefficient_step(given, given, values, level="nominal")
+    own = nominal if level == "nominal" else 2 * coefficient_step(given, given, values, level=level)
+    step = np.array([2 / given.sum(), own, nominal])
     return cell_influences(
         cells,
         lambda sums: _within(sums, regular, values, level=level),
@@ -217,7 +214,7 @@ def between(
 
     x, y = cells.total[v * v : v * v + v], cells.total[v * v + v :]
     step = np.array([1 / max(min(x.sum(), y.sum()), 1.0), coefficient_step(x, y, values, level=level)])
-    share, kappa = _estimates(
+    share, kappa = estimates_of(
         cells,
         statistics,
         resamples,
@@ -258,7 +255,7 @@ def mean_over_pairs(
     0.75
     """
     number = cells.sums[:, 1]
-    return _estimates(
+    return estimates_of(
         cells,
         lambda sums: _share(sums[..., :1], sums[..., 1:]),
         resamples,
@@ -275,33 +272,6 @@ def table_of(counts: ArrayLike) -> Ratings:
     table = checks.counts("counts", counts, ndim=2)
     each = np.arange(len(table))
     return Ratings(table, each, each, np.full(len(table), UNKNOWN_ANNOTATOR))
-
-
-def _estimates(
-    cells: Cells,
-    statistics: Statistics,
-    resamples: int,
-    rng: np.random.Generator | None,
-    *,
-    clustered: bool,
-    mass: Floats,
-    step: ArrayLike,
-    least: ArrayLike | None = None,
-    scales: Sequence[Scale],
-) -> list[Estimate]:
-    """The `statistics` of the sums of `cells`, with intervals."""
-    _check_rng(resamples, rng)
-    drawn: Spread | None = None
-    if clustered and mass.any():
-        drawn = cell_influences(cells, statistics, mass=mass, step=step, least=least)
-    elif rng is not None and resamples and cells.several_clusters:
-        drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
-    return with_intervals(statistics(cells.total), drawn, resamples, scales)
-
-
-def _check_rng(resamples: int, rng: object) -> None:
-    if resamples and rng is None:
-        raise ValueError("An interval needs a random generator: give rng.")
 
 
 def _square(sums: Floats, values: Sequence[float]) -> Floats:

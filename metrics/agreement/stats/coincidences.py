@@ -121,5 +121,6 @@ def _square(name: str, given: ArrayLike, size: int) -> Floats:
 
 def _ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
     """NaN if the denominator is 0 up to rounding."""
-    over, under = np.broadcast_arrays(np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64))
-    return np.asarray(np.divide(over, under, out=np.full(over.shape, np.nan), where=under > 1e-12))
+    over, under = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    undefined = np.full(np.broadcast_shapes(over.shape, under.shape), np.nan)
+    return np.asarray(np.divide(over, under, out=undefined, where=under > 1e-12))

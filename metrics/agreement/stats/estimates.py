@@ -1,8 +1,14 @@
 """Measures of agreement with their intervals (PROTOCOL §10)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.agreement.stats import rated_pairs
+from metrics.agreement.stats.cell_influences import Statistics, cell_influences
+from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.stats import spread
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.percentiles import Interval
@@ -23,12 +29,13 @@ def with_intervals(
 ) -> list[Estimate]:
     """The numbers (M,) with intervals from their influences, or from resamples (B, M) if `resamples` > 0.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from metrics.core.stats.scales import SHARE
-    >>> with_intervals(np.array([0.5]), None, 0, [SHARE])
-    [Estimate(value=0.5, interval=None)]
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.typing import ArrayLike
+        >>> from metrics.core.stats.scales import SHARE
+        >>> with_intervals(np.array([0.5]), None, 0, [SHARE])
+        [Estimate(value=0.5, interval=None)]
     """
     if drawn is None and not resamples:
         return [Estimate(value) for value in points.tolist()]
@@ -36,13 +43,35 @@ def with_intervals(
         # a single image says nothing about the variation between images
         nothing = Interval(float("nan"), float("nan"), 0, resamples)
         return [Estimate(value, nothing) for value in points.tolist()]
-    intervals = spread.intervals(drawn, points, scales)
-    return [
-        Estimate(value, _holding(value, interval))
-        for value, interval in zip(points.tolist(), intervals, strict=True)
-    ]
+    found = spread.intervals(drawn, points, scales)
+    return [Estimate(value, interval) for value, interval in zip(points.tolist(), found, strict=True)]
 
 
-def _holding(value: float, interval: Interval | None) -> Interval | None:
-    """A coefficient can lie below -1, where its scale ends."""
-    return interval if interval is None or not value < interval.low else replace(interval, low=value)
+def estimates_of(
+    cells: Cells,
+    statistics: Statistics,
+    resamples: int,
+    rng: np.random.Generator | None,
+    *,
+    clustered: bool,
+    mass: Floats,
+    step: ArrayLike,
+    least: ArrayLike | None = None,
+    scales: Sequence[Scale],
+) -> list[Estimate]:
+    """The `statistics` of the sums of `cells`, with intervals: from influences if `clustered`, with `mass`,
+    `step` and `least` as in `cell_influences`, or from resamples. Raises ValueError for resamples without
+    `rng`."""
+    check_rng(resamples, rng)
+    drawn: Spread | None = None
+    if clustered and mass.any():
+        drawn = cell_influences(cells, statistics, mass=mass, step=step, least=least)
+    elif rng is not None and resamples and cells.several_clusters:
+        drawn = statistics(rated_pairs.resampled(cells, resamples=resamples, rng=rng))
+    return with_intervals(statistics(cells.total), drawn, resamples, scales)
+
+
+def check_rng(resamples: int, rng: object) -> None:
+    """Raises ValueError for resamples without a generator."""
+    if resamples and rng is None:
+        raise ValueError("An interval needs a random generator: give rng.")

@@ -1,6 +1,6 @@
 """Scores of attributes found in captions, and of salience (PROTOCOL §8)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -90,6 +90,12 @@ def salience_scores(inputs: Inputs) -> list[ScoreRow]:
     containing = np.zeros(len(place), dtype=np.int64)
     for frame, found in zip(groups, columns, strict=True):
         containing[found] += frame.containing.sum(axis=0)
+    squares = [
+        caption_influences.document_squares(frame.containing, frame.captions, found, attributes=len(place))
+        for frame, found in zip(groups, columns, strict=True)
+        if inputs.clustered
+    ]
+    of_all = np.sum(squares, axis=0)
     # a resample draws the images of every group, and with them the documents of all groups
     drawn = [_weights(inputs, frame) for frame in groups] if inputs.resamples else []
     drawn_containing = np.zeros((inputs.resamples, len(place)), dtype=np.int64)
@@ -106,12 +112,11 @@ def salience_scores(inputs: Inputs) -> list[ScoreRow]:
         if inputs.clustered:
             spread = caption_influences.of_salience(
                 frame.matches,
-                (frame.containing, frame.captions),
-                [
-                    (_containing(other, frame.attribute_ids), other.captions)
-                    for other in groups
-                    if other is not frame
-                ],
+                frame.containing,
+                frame.captions,
+                containing[found],
+                documents,
+                (of_all - squares[number])[:, found],
                 smoothing=smoothing,
                 absent=absent,
             )
@@ -125,15 +130,6 @@ def salience_scores(inputs: Inputs) -> list[ScoreRow]:
             )
         rows += _attribute_rows("salience", frame, values, k, int(k.sum()), spread, RATIO)
     return rows
-
-
-def _containing(frame: CaptionFrame, attributes: Sequence[int]) -> Ints:
-    """How many captions of each image contain each of these attributes, (I, A)."""
-    column = {pk: place for place, pk in enumerate(frame.attribute_ids)}
-    there = [place for place, pk in enumerate(attributes) if pk in column]
-    table = np.zeros((len(frame.images), len(attributes)), dtype=np.int64)
-    table[:, there] = frame.containing[:, [column[attributes[place]] for place in there]]
-    return table
 
 
 def _attribute_rows(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metrics.core.stats.checks import Floats, Ints
+from metrics.core.stats.grouped_sums import add_up, distinct
 
 # The least variance, as a share of that of the images alone. The annotators' share of the variance is a
 # difference, which chance can make negative.
@@ -198,14 +199,14 @@ def influences(
             f"and mass of shape {m.shape}; each row needs them."
         )
     m = m / m.sum()
-    labels, image_of = _distinct(image)
+    labels, image_of = distinct(image)
     steps = np.full(d.shape[1], m.min()) if step is None else np.asarray(step, dtype=np.float64)
     known = who >= 0
     some = who[known]
     if some.size and (some == some[0]).all() and m[np.nonzero(known)[0]].sum() < 1 - 1e-9:
         known = np.zeros_like(known)
     row_of = np.nonzero(known)[0]
-    people, person_of = _distinct(who[known])
+    people, person_of = distinct(who[known])
     cells, cell_of = np.unique(image_of[row_of] * max(len(people), 1) + person_of, return_inverse=True)
     cell_person = cells % max(len(people), 1)
     by_cell, cell_mass = add_up(d[row_of], cell_of, len(cells)), add_up(m[row_of], cell_of, len(cells))
@@ -259,7 +260,7 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
 
 
 def _united(shares: Sequence[float], parts: Sequence[Clusters]) -> Clusters:
-    labels, place = _distinct(np.concatenate([part.labels for part in parts]))
+    labels, place = distinct(np.concatenate([part.labels for part in parts]))
     mass = np.concatenate([share * part.mass for share, part in zip(shares, parts, strict=True)])
     change = np.concatenate([part.change for part in parts])
     of_each = [part.strata for part in parts if part.strata is not None]
@@ -267,20 +268,6 @@ def _united(shares: Sequence[float], parts: Sequence[Clusters]) -> Clusters:
     if len(of_each) == len(parts):
         strata = np.concatenate(of_each)[np.unique(place, return_index=True)[1]]
     return Clusters(labels, add_up(mass, place, len(labels)), add_up(change, place, len(labels)), strata)
-
-
-def _distinct(labels: Ints) -> tuple[Ints, Ints]:
-    """The distinct labels in ascending order, and the place of each label among them. A table does it without
-    sorting if there are not many more possible labels than labels: contrasts unite the images of all groups
-    once for each group."""
-    lowest = int(labels.min()) if labels.size and labels.dtype.kind in "iu" else 0
-    if not labels.size or labels.dtype.kind not in "iu" or labels.max() - lowest > 8 * len(labels):
-        found, place = np.unique(labels, return_inverse=True)
-        return found, place
-    offset = labels - lowest
-    there = np.zeros(int(offset.max()) + 1, dtype=np.bool_)
-    there[offset] = True
-    return np.flatnonzero(there) + lowest, (np.cumsum(there) - 1)[offset]
 
 
 def _clusters(labels: Ints, mass: Floats, sums: Floats, stratum: str | None) -> Clusters:
@@ -296,14 +283,3 @@ def _left_over(mass: Floats) -> Floats:
     """The share of the answers without each cluster; NaN if there are none."""
     left = 1 - mass
     return np.where(left > 1e-9, left, np.nan)
-
-
-def add_up(values: Floats, index: Ints, number: int) -> Floats:
-    """Sums of `values` (R,) or (R, M) by `index` (R,), which has `number` values from 0."""
-    if values.ndim == 1:
-        return np.asarray(np.bincount(index, weights=values, minlength=number), dtype=np.float64)
-    if not len(values):
-        return np.zeros((number, values.shape[1]))
-    flat = index[:, None] * values.shape[1] + np.arange(values.shape[1])
-    sums = np.bincount(flat.ravel(), weights=values.ravel(), minlength=number * values.shape[1])
-    return np.asarray(sums.reshape(number, values.shape[1]), dtype=np.float64)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metrics.core.stats import influence
+from metrics.core.stats import grouped_sums, influence
 from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.scales import COEFFICIENT, NUMBER, Scale
@@ -15,7 +15,7 @@ SCALES = tuple(Scale(-2.0, 2.0) if name == "x" else COEFFICIENT for name in COLU
 """The scales of COLUMNS: x is a difference of two similarities."""
 NAMES = ("default", "stereotypical", "non_stereotypical")
 _WITHIN = COLUMNS.index("s_d_d")
-# The weights of the similarity of two sets in each of COLUMNS.
+# By how much each of COLUMNS changes with the similarity of two sets, given by their places in NAMES.
 _BETWEEN = {
     (0, 1): np.array([1, 0, 0, 1 / 3, 1, 0, 0, 0]),
     (0, 2): np.array([0, 1, 0, 1 / 3, -1, 0, 0, 0]),
@@ -85,7 +85,7 @@ class _Set:
         self.labels = labels.tolist()
         self.sizes = np.bincount(self.cluster_of)
         self.units, self.mean = units, units.mean(axis=0)
-        self.sums = influence.add_up(units, self.cluster_of, len(self.labels))
+        self.sums = grouped_sums.add_up(units, self.cluster_of, len(self.labels))
 
     @property
     def changes(self) -> Floats:
@@ -136,7 +136,8 @@ def _ratio(top: Floats, bottom: Ints) -> float:
 
 
 def _twice(sets: Sequence[_Set]) -> Floats:
-    """The variance of COLUMNS, (K,), that the changes without each prompt count twice."""
+    """The variance (K,) of COLUMNS that only pairs of prompts show: the changes without either of them have
+    it."""
     found = np.zeros(len(COLUMNS))
     changes = [each.changes for each in sets]
     for (one, other), weights in _BETWEEN.items():

@@ -16,6 +16,7 @@ from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 from metrics.core.stats.influence import influences
 from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.scales import COEFFICIENT
 from tests.metrics.cast import depiction_study, visual_study
 
 LEVELS = ("nominal", "ordinal", "interval")
@@ -76,13 +77,13 @@ def test_influences_are_the_derivatives_of_what_the_bootstrap_weighs(level):
 def test_influences_across_groups_are_the_derivatives_too(level, monkeypatch):
     table = on_images(rated(said_of(14, 7, seed=1, missing=0.3)))
     seen = []
-    real = coefficients.cell_influences
+    real = estimates.cell_influences
 
     def watched(cells, statistics, **more):
         seen.append((cells, statistics, real(cells, statistics, **more)))
         return seen[-1][-1]
 
-    monkeypatch.setattr(coefficients, "cell_influences", watched)
+    monkeypatch.setattr(estimates, "cell_influences", watched)
     between(table, table.raters >= 4, VALUES, level=level, clustered=True)
     ((cells, statistics, found),) = seen
     assert_derivatives(found, cells, statistics)
@@ -167,8 +168,9 @@ def test_an_answer_that_is_rare_makes_the_interval_of_alpha_wide():
 
 
 def test_a_coefficient_below_its_scale_is_in_its_interval():
-    estimate = estimates._holding(-1.3, Interval(-1.0, -0.2))
-    assert (estimate.low, estimate.high) == (-1.3, -0.2)
+    found = influences([[0.1], [-0.1], [0.1]], images=np.arange(3), annotators=np.full(3, -1))
+    [estimate] = estimates.with_intervals(np.array([-1.3]), found, 0, [COEFFICIENT])
+    assert estimate.interval.low == -1.3 < estimate.interval.high < 1
 
 
 def test_parts_have_the_intervals_that_each_has_alone():

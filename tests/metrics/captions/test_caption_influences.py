@@ -28,8 +28,17 @@ def derivative(score, images, number):
 def test_an_image_has_the_derivative_of_the_share_and_of_salience():
     matches, containing, captions = group(6, 1)
     _, others, more = group(4, 2)
+    more += np.array([0, 2, 1, -3])
     found = caption_influences.of_findings(containing, captions)
-    salient = caption_influences.of_salience(matches, (containing, captions), [(others, more)], absent=2)
+    salient = caption_influences.of_salience(
+        matches,
+        containing,
+        captions,
+        containing.sum(axis=0) + others.sum(axis=0),
+        50,
+        caption_influences.document_squares(others, more, [0, 1, 2], attributes=3),
+        absent=2,
+    )
 
     def share(weights):
         return weights @ containing / (weights @ captions)
@@ -49,7 +58,27 @@ def test_an_image_has_the_derivative_of_the_share_and_of_salience():
     own = np.array([derivative(value, 6, each) for each in range(6)])
     rest = np.array([derivative(lambda w: value(np.ones(6), w), 4, each) for each in range(4)])
     changes = [(each - each.mean(axis=0)) * np.sqrt(len(each) / (len(each) - 1)) for each in (own, rest)]
-    np.testing.assert_allclose(salient.images.change, np.concatenate(changes), atol=1e-7)
+    np.testing.assert_allclose(salient.images.change[:6], changes[0], atol=1e-7)
+    # those of the other group's images are one
+    np.testing.assert_allclose(salient.images.change[6] ** 2, (changes[1] ** 2).sum(axis=0), rtol=1e-6)
+
+
+def test_what_the_documents_of_groups_add_is_what_a_loop_over_their_images_finds():
+    squares, expected = np.zeros((3, 4)), np.zeros((3, 4))
+    for images, seed, columns in ((5, 3, [0, 2, 3]), (1, 4, [0, 1, 2]), (7, 5, [3, 1, 0])):
+        _, containing, captions = group(images, seed)
+        captions = captions + np.arange(images)
+        squares += caption_influences.document_squares(containing, captions, columns, attributes=4)
+        for image in range(images if images > 1 else 0):
+            number = captions[image] - captions.mean()
+            for attribute in range(4):
+                held = 0.0
+                if attribute in columns:
+                    column = containing[:, columns.index(attribute)]
+                    held = column[image] - column.mean()
+                each = np.array([number**2, held**2, number * held])
+                expected[:, attribute] += each * images / (images - 1)
+    np.testing.assert_allclose(squares, expected, atol=1e-12)
 
 
 def test_what_every_caption_says_is_not_certain_and_one_image_is_no_study():
@@ -57,8 +86,9 @@ def test_what_every_caption_says_is_not_certain_and_one_image_is_no_study():
     [every] = spread.intervals(caption_influences.of_findings(captions[:, None], captions), [1.0], SHARE)
     assert (every.low < 0.6, every.high) == (True, 1)
     alone = (np.array([[3]]), np.array([50]))
+    one = caption_influences.of_salience(alone[0], *alone, np.array([3]), 50)
     [found] = spread.intervals(caption_influences.of_findings(*alone), [0.06], SHARE)
-    [salient] = spread.intervals(caption_influences.of_salience(alone[0], alone, []), [1.0], RATIO)
+    [salient] = spread.intervals(one, [1.0], RATIO)
     assert np.isnan([found.low, salient.low]).all()
 
 
