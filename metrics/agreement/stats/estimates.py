@@ -29,13 +29,11 @@ def with_intervals(
 ) -> list[Estimate]:
     """The numbers (M,) with intervals from their influences, or from resamples (B, M) if `resamples` > 0.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import ArrayLike
-        >>> from metrics.core.stats.scales import SHARE
-        >>> with_intervals(np.array([0.5]), None, 0, [SHARE])
-        [Estimate(value=0.5, interval=None)]
+    Examples
+    --------
+    >>> from metrics.core.stats.scales import SHARE
+    >>> with_intervals(np.array([0.5]), None, 0, [SHARE])
+    [Estimate(value=0.5, interval=None)]
     """
     if drawn is None and not resamples:
         return [Estimate(value) for value in points.tolist()]
