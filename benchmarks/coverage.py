@@ -4,7 +4,7 @@
 
 The studies are those of benchmarks/simulated.py; benchmarks/coverage_tables.py says what is measured.
 
-Written to benchmarks/results/coverage.json; docs/statistics.md has the table.
+Written to benchmarks/results/coverage.json; docs/coverage.md has the table.
 """
 
 from __future__ import annotations

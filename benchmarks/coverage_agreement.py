@@ -15,7 +15,7 @@ Boxes are those of benchmarks/simulated_boxes.py.
 Differences are also those of two groups who are the same, where whatever is found is false, and of a second
 group with more chance in it, who agree less.
 
-Written to benchmarks/results/coverage-agreement.json; docs/statistics.md has the tables.
+Written to benchmarks/results/coverage-agreement.json; docs/coverage.md has the tables.
 """
 
 from __future__ import annotations

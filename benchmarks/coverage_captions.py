@@ -1,5 +1,4 @@
-"""How often the 95 % intervals of what captions say hold the truth, in simulated studies, and how wide they
-are.
+"""How often the intervals of what captions say hold the truth of simulated studies, and how wide they are.
 
     python -m benchmarks.coverage_captions [--studies 1000] [--intervals clustered|bootstrap|both]
 
@@ -10,10 +9,10 @@ attribute hangs on the same effect of the image, and on their own.
 
 The truth of a share of captions and of salience is that of all images there could be, by Gauss-Hermite
 quadrature: in endless captions nothing is left of smoothing. Agreement of captions with people asks what was
-named and selected at least once, which hangs on how many images there are: its truth is the mean of a very
-large simulated population of studies of that size.
+named and selected at least once, which depends on the number of images: its truth is the mean of many
+simulated studies of that size.
 
-Written to benchmarks/results/coverage-captions.json; docs/statistics.md has the table.
+Written to benchmarks/results/coverage-captions.json; docs/coverage.md has the table.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ from metrics.core.stats.scales import RATIO, SHARE
 
 GROUPS = 4
 LOGITS = np.array([-1.0, -3.0, -5.0])
-"""Of a common, a rarer and a rare attribute in the first group. In every other group each is rarer by LESS
-times its number, so that idf is not that of one group."""
+"""Of a common, a rarer and a rare attribute in the first group; in group g each is rarer by LESS times g."""
 LESS = 0.3
 KINDS = ("common", "rarer", "rare")
 ATTRIBUTES = 30  # ten of each kind
@@ -268,8 +266,7 @@ def measured(
     population: int = 4000,
     seed: int = 0,
 ) -> Table:
-    """Of each score, of the attributes that were found; the truth of agreement is that of a population of so
-    many studies."""
+    """Of each score, of the attributes that were found; `population`: studies for the truth of agreement."""
 
     def simulated() -> Iterator[Study]:
         for rng in np.random.default_rng([seed, design.images, design.people]).spawn(studies):

@@ -7,7 +7,7 @@ Each item has one true label of four. Whoever knows it says it, everybody with a
 of the population is the square of the mean share of those who know, and the truth is the difference of two
 such squares.
 
-Written to benchmarks/results/coverage-few.json; docs/statistics.md has the table.
+Written to benchmarks/results/coverage-few.json; docs/coverage.md has the table.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ quadrature. The same people judge all groups, but for two designs. Beside the im
 model, judged by the same people; and the first ones are judged by a second group of annotators too. The
 stereotypes are less likely of the second model, and to the second annotators.
 
-Written to benchmarks/results/coverage-groups.json; docs/statistics.md has the table.
+Written to benchmarks/results/coverage-groups.json; docs/coverage.md has the table.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 The images of a group are unit vectors whose mean is planted, so that the similarities of the three sets are
 known. Groups of a region have default images that are turned by an angle of their own, normal.
 
-Written to benchmarks/results/coverage-pull.json; docs/statistics.md has the table.
+Written to benchmarks/results/coverage-pull.json; docs/coverage.md has the table.
 """
 
 from __future__ import annotations

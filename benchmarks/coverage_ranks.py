@@ -7,7 +7,7 @@ once all with the same chances of each attribute, once with logits from -1 to 1 
 below 5 % of the joint test (metrics/core/stats/joint.py), the share of studies in which the places of all
 groups hold the true ones, which of equal groups are all places, and the mean number of places of a group.
 
-Written to benchmarks/results/coverage-ranks.json; docs/statistics.md has the table.
+Written to benchmarks/results/coverage-ranks.json; docs/coverage.md has the table.
 """
 
 from __future__ import annotations

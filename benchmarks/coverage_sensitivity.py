@@ -5,7 +5,7 @@
 Nobody is identified in the studies of benchmarks/simulated.py. Intervals of l_stereo are widened by
 metrics/core/stats/sensitivity.py, with the true deviation of annotators and their true number.
 
-Written to benchmarks/results/coverage-sensitivity.json; docs/statistics.md has the table.
+Written to benchmarks/results/coverage-sensitivity.json; docs/coverage.md has the table.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ and how wide they are.
 
 The studies are those of benchmarks/simulated_shares.py; benchmarks/coverage_tables.py says what is measured.
 
-Written to benchmarks/results/coverage-shares.json; docs/statistics.md has the table.
+Written to benchmarks/results/coverage-shares.json; docs/coverage.md has the table.
 """
 
 from __future__ import annotations
