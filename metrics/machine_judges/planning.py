@@ -1,0 +1,218 @@
+"""Plan the run of a machine judge: a model that answers the items of one task (PROTOCOL §16). Only reads."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from django.utils import translation
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from annotation.annotate.queries import units_as_json
+from annotation.core.translation import LANGUAGE
+from annotation.models import Image, Purpose, Study, StudyStatus, Task, TaskKind, Unit
+from annotation.participation.queries import enrolments
+from generation.plans.askings import Asking
+from generation.plans.errors import PlanRefused
+from generation.plans.plan import Plan
+from generation.plans.services import plan_askings
+from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
+from generation.recipes.limits import Limits
+from generation.recipes.recipes import digest
+from metrics.machine_judges import prompts
+from metrics.machine_judges.design import (
+    BASE,
+    WORDING,
+    Boxes,
+    Design,
+    asking_key,
+    drawn_again,
+    language_of,
+    order_key,
+)
+
+JudgeRecipe = CompletionRecipe | DescriptionRecipe
+TEMPERATURE = 0.0
+MAX_TOKENS = 400
+AGAIN = 200
+"""Units that are asked about again, by default."""
+_AT_ONCE = 100
+_MOST_NAME = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What is asked. `boxes`, `again`, `wording`, `languages` and `seed` as in Design."""
+
+    study: Study
+    task: str
+    boxes: str = Boxes.NONE.value
+    again: int = 0
+    wording: str = ""
+    languages: Sequence[str] = ()
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ItemAskings:
+    """An asking for each unit and variant of `design`, read from the database while they are planned."""
+
+    task: Task
+    design: Design
+
+    @cached_property
+    def _units(self) -> list[int]:
+        units = Unit.objects.filter(task=self.task, purpose=Purpose.DATA)
+        if not self.design.is_rating:
+            units = units.exclude(image__file="")
+        return list(units.order_by("position").values_list("pk", flat=True))
+
+    @cached_property
+    def _again(self) -> list[int]:
+        return [self._units[place] for place in drawn_again(self._units, self.design)]
+
+    def __len__(self) -> int:
+        return len(self._units) + len(self._again) * (len(self.design.variants) - 1)
+
+    def __iter__(self) -> Iterator[Asking]:
+        for variant in self.design.variants:
+            units = self._units if variant == BASE else self._again
+            for start in range(0, len(units), _AT_ONCE):
+                yield from self._askings(units[start : start + _AT_ONCE], variant)
+
+    def _askings(self, units: Sequence[int], variant: str) -> list[Asking]:
+        language = language_of(variant) or LANGUAGE
+        keys = {unit: order_key(self.design, unit, variant) for unit in units}
+        about = _about(units)
+        with translation.override(language):
+            guides = enrolments.guides(tasks=[self.task], language=language)
+            items = units_as_json(study_id=self.task.study_id, keys=keys, language=language)
+            return [
+                Asking(
+                    key=asking_key(item["unit"], variant),
+                    prompt=self._prompt(item, guides, variant),
+                    **about[item["unit"]],
+                )
+                for item in items
+            ]
+
+    def _prompt(self, item: dict[str, Any], guides: Sequence[enrolments.Guide], variant: str) -> str:
+        statement = "".join(text for _kind, text in item["statement"])
+        if variant == WORDING:
+            statement = self.design.wording.replace("[attr]", item["attribute"])
+            statement = statement.replace("[id]", item["identity"])
+        if self.design.is_rating:
+            return prompts.rating_prompt(guides, kind=item["kind"], statement=statement, variant=variant)
+        return prompts.image_prompt(
+            guides,
+            statement=statement,
+            options=["" if option["none"] else option["text"] for option in item["options"]],
+            boxes=self.design.boxes,
+            width=item["image"]["width"],
+            height=item["image"]["height"],
+        )
+
+
+def plan_judge(*, recipe: JudgeRecipe, choice: Choice, name: str = "", limits: Limits | None = None) -> Plan:
+    """Plan the askings of a judge. `name` "": from the study, the task and the recipe, so that the same
+    choice gives the same run. Raises PlanRefused, which says what to choose instead."""
+    task = _task(choice)
+    _check(recipe, choice, task)
+    design = Design(
+        study=choice.study.name,
+        task=task.kind,
+        task_version=task.version,
+        boxes=choice.boxes,
+        again=choice.again,
+        wording=choice.wording.strip() if choice.again else "",
+        languages=tuple(sorted(set(choice.languages))) if choice.again else (),
+        seed=choice.seed,
+    )
+    recipe = replace(recipe, design=design.as_json())
+    askings = ItemAskings(task, design)
+    return plan_askings(
+        recipe=recipe,
+        name=name or _default_name(design, recipe),
+        askings=askings,
+        image_set=task.image_set,
+        limits=limits,
+        notes=_notes(recipe, choice, task),
+    )
+
+
+def recipe_kind(task: str) -> type[JudgeRecipe]:
+    """The kind of recipe that a task needs: images are shown to models that see."""
+    return DescriptionRecipe if task == TaskKind.DEPICTION else CompletionRecipe
+
+
+def _task(choice: Choice) -> Task:
+    tasks = choice.study.tasks.select_related("image_set", "study")
+    task = tasks.filter(kind=choice.task).order_by("-version").first()
+    if task is None:
+        known = ", ".join(choice.study.tasks.order_by("kind").values_list("kind", flat=True))
+        raise PlanRefused(
+            _("The study '%(study)s' has no task '%(task)s'. It has: %(known)s.")
+            % {"study": choice.study.name, "task": choice.task, "known": known or _("none yet")}
+        )
+    if choice.study.status == StudyStatus.DRAFT:
+        raise PlanRefused(_("The items of a draft can still change. Open the study first."))
+    return task
+
+
+def _check(recipe: JudgeRecipe, choice: Choice, task: Task) -> None:
+    if not isinstance(recipe, recipe_kind(task.kind)):
+        raise PlanRefused(
+            _("What an image depicts is asked of a model that sees images. Plan descriptions.")
+            if task.kind == TaskKind.DEPICTION
+            else _("This task has no images. Ask a language model: plan completions.")
+        )
+    if choice.boxes not in list(Boxes):
+        raise PlanRefused(_("Boxes: choose one of %(known)s.") % {"known": ", ".join(Boxes)})
+    if choice.boxes != Boxes.NONE and task.kind != TaskKind.DEPICTION:
+        raise PlanRefused(_("This task has no images, so it has no boxes. Choose none."))
+    if choice.again < 0:
+        raise PlanRefused(_("Ask about 0 or more items again."))
+    for place in ("[attr]", "[id]"):
+        if choice.wording.strip() and (place in choice.wording) != (place in task.wording):
+            raise PlanRefused(
+                _("The other wording must have the same places as the study's: “%(wording)s”.")
+                % {"wording": task.wording}
+            )
+    if lacking := sorted(set(choice.languages) - set(task.translations)):
+        raise PlanRefused(
+            _("The task is not translated into: %(lacking)s. It is into: %(known)s.")
+            % {"lacking": ", ".join(lacking), "known": ", ".join(sorted(task.translations)) or _("none yet")}
+        )
+
+
+def _notes(recipe: JudgeRecipe, choice: Choice, task: Task) -> list[str]:
+    notes = []
+    if recipe.times > 1 and not recipe.temperature:
+        notes.append(
+            _("At temperature 0 a model always gives the same answer. Ask once, or raise the temperature.")
+        )
+    if task.kind == TaskKind.DEPICTION:
+        shown = Unit.objects.filter(task=task, purpose=Purpose.DATA, image__file="").order_by()
+        if absent := Image.objects.filter(units__in=shown).distinct().count():
+            note = _("Images without a file in this installation, left out: %(number)d.")
+            notes.append(note % {"number": absent})
+    return notes
+
+
+def _about(units: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The group, attribute and image of each unit, as fields of Asking."""
+    rows = Unit.objects.filter(pk__in=units).values_list(
+        "pk", "attribute", "association__attribute", "association__group", "image__group", "image"
+    )
+    return {
+        pk: {"group_id": group or shown, "attribute_id": attribute or associated, "image_id": image}
+        for pk, attribute, associated, group, shown, image in rows
+    }
+
+
+def _default_name(design: Design, recipe: JudgeRecipe) -> str:
+    model = slugify((recipe.model or recipe.backend).replace("/", "-").replace("_", "-"))
+    ending = digest(recipe, image_set="")[:8]
+    start = f"{design.study}-{design.task.replace('_', '-')}-{model}"
+    return f"{start[: _MOST_NAME - len(ending) - 1].rstrip('-_')}-{ending}"

@@ -1,0 +1,95 @@
+"""Machine judges with answers, for tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from django.utils import timezone
+
+from annotation.annotate.queries import shown_order
+from annotation.core.leases import JobState
+from annotation.core.scales import SCALES
+from annotation.models import Image, Option, OptionRole, Study
+from generation.models import Answer, Run, RunState
+from generation.recipes.limits import Limits
+from generation.runs import services as runs
+from metrics.machine_judges.design import Design, label_order, order_key, read_key
+from metrics.machine_judges.parsing import LETTERS
+from metrics.machine_judges.planning import Choice, plan_judge, recipe_kind
+
+Value = Callable[[Option, str, int], int]
+"""From an option, the variant and the number of the sample to a value."""
+Boxes = Callable[[Option], Sequence[Sequence[float]]]
+
+
+def planned(
+    study: Study, task: str, *, times: int = 1, temperature: float = 0.0, name: str = "", **choice
+) -> Run:
+    """A planned run of a judge, without answers. The images of the study get the name of a file."""
+    Image.objects.filter(units__task__study=study, file="").update(file="made-up.png", sha256="0" * 64)
+    recipe = recipe_kind(task)(
+        backend="fake", model="fake-judge", temperature=temperature, times=times, max_tokens=400
+    )
+    plan = plan_judge(
+        recipe=recipe, choice=Choice(study=study, task=task, **choice), name=name, limits=Limits()
+    )
+    return runs.ensure(plan=plan, by=None).run
+
+
+def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, **planning) -> Run:
+    """A run of a judge that answered everything with `value`, in the form that is asked for. `boxes`: of a
+    selected option, in pixels; without, it is seen in the image as a whole."""
+    run = planned(study, task, **planning)
+    design = Design.from_json(run.recipe["design"])
+    options: dict[int, list[Option]] = {}
+    for option in Option.objects.filter(unit__task__study=study).select_related(
+        "attribute", "unit__image__group", "unit__association__group"
+    ):
+        options.setdefault(option.unit_id, []).append(option)
+
+    def text(job) -> str:
+        unit, variant = read_key(job.key)
+        of_unit = sorted(options[unit], key=lambda option: option.position)
+        if design.is_rating:
+            scale = SCALES[design.task]
+            shown = [scale[place].value for place in label_order(len(scale), variant)]
+            return json.dumps({"answer": LETTERS[shown.index(value(of_unit[0], variant, job.number))]})
+        rows = [{"option": one, "role": one.role} for one in of_unit]
+        shown_options = shown_order(rows, key=order_key(design, unit, variant))
+        chosen = [
+            _chosen(LETTERS[at], row["option"], design, boxes)
+            for at, row in enumerate(shown_options)
+            if value(row["option"], variant, job.number)
+        ]
+        return json.dumps({"chosen": chosen})
+
+    return answer(run, text)
+
+
+def _chosen(letter: str, option: Option, design: Design, boxes: Boxes | None) -> object:
+    if design.boxes == "none" or option.role == OptionRole.NONE_OF_ABOVE:
+        return letter
+    if boxes is None:
+        return {"option": letter, "whole_image": True}
+    return {"option": letter, "boxes": [list(each) for each in boxes(option)]}
+
+
+def answer(run: Run, text: Callable[[object], str], *, ended: str = "stop") -> Run:
+    """The run with `text` of each job as its answer; done."""
+    jobs = list(run.jobs.order_by("pk"))
+    Answer.objects.bulk_create(
+        Answer(job=job, run=run, text=text(job), ended=ended, tokens_in=100, tokens_out=10, seconds=0.5)
+        for job in jobs
+    )
+    now = timezone.now()
+    run.jobs.update(state=JobState.DONE, finished_at=now)
+    Run.objects.filter(pk=run.pk).update(
+        state=RunState.DONE,
+        started_at=now,
+        finished_at=now,
+        tokens_in=100 * len(jobs),
+        tokens_out=10 * len(jobs),
+    )
+    run.refresh_from_db()
+    return run

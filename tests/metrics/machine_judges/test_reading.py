@@ -1,0 +1,67 @@
+"""Planning a judge, and reading what it answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import TaskKind
+from metrics.machine_judges.data import read_judge
+from metrics.machine_judges.parsing import Problem
+from metrics.machine_judges.readings import counted_problems
+from tests.metrics import cast
+from tests.metrics.machine_judges.judged import answer, judge, planned
+
+pytestmark = pytest.mark.django_db
+
+
+def hats(option, variant, sample):
+    if option.attribute is None:
+        return 0
+    return int(option.attribute.text == "hat")
+
+
+def test_what_a_judge_chose_is_read_in_every_order():
+    study = cast.depiction_study()
+    run = judge(study, TaskKind.DEPICTION, hats, again=2)
+    found = read_judge(run, study)
+    assert found.design.variants == ("base", "order")
+    assert found.readings.asked == {"base": 4, "order": 2}
+    assert not found.readings.problems
+    texts = dict(study.tasks.get().units.values_list("options__pk", "options__attribute__text"))
+    for variant, units in (("base", 4), ("order", 2)):
+        verdicts = found.verdicts(variant)
+        chosen = {found.items.options[place] for place in verdicts.options[verdicts.values == 1]}
+        assert [texts[pk] for pk in chosen] == ["hat"] * units
+
+
+def test_ratings_are_read_in_both_orders_of_the_scale():
+    study = cast.visual_study({"hat": [5, 5, 5], "kind": [1, 1, 1]})
+    wanted = {"hat": 5, "kind": 2}
+    run = judge(study, TaskKind.VISUAL_NATURE, lambda option, *_: wanted[option.attribute.text], again=2)
+    found = read_judge(run, study)
+    for variant in ("base", "order"):
+        verdicts = found.verdicts(variant)
+        assert sorted(verdicts.values.tolist()) == [2, 5]
+    prompts = dict(run.jobs.values_list("key", "prompt"))
+    unit = found.items.units[0]
+    assert "A. Strongly agree" in prompts[f"{unit}.base"]
+    assert "A. Unsure" in prompts[f"{unit}.order"]
+
+
+def test_the_most_frequent_answer_is_the_verdict_and_of_equals_the_first():
+    study = cast.visual_study({"hat": [5, 5, 5]})
+    said = {1: 4, 2: 2, 3: 2, 4: 4}
+    run = judge(
+        study, TaskKind.VISUAL_NATURE, lambda option, variant, sample: said[sample], times=4, temperature=1.0
+    )
+    verdicts = read_judge(run, study).verdicts()
+    assert (verdicts.values.tolist(), verdicts.samples.tolist(), verdicts.alike.tolist()) == ([4], [4], [2])
+
+
+def test_what_cannot_be_read_is_counted():
+    study = cast.visual_study({"hat": [5, 5, 5], "kind": [1, 1, 1]})
+    run = planned(study, TaskKind.VISUAL_NATURE)
+    texts = iter(["I think it is A", '{"answer": "Z"}'])
+    found = read_judge(answer(run, lambda job: next(texts)), study)
+    assert counted_problems(found.readings) == {Problem.UNREADABLE: 1, Problem.OUTSIDE: 1}
+    assert not len(found.verdicts().options)
