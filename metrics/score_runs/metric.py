@@ -14,7 +14,7 @@ VARIANTS = ("corrected", "published")
 VISAGE = "Jha et al. (2024), ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667"
 SEEGULL = "Jha et al. (2023), SeeGULL, ACL 2023, doi:10.18653/v1/2023.acl-long.548"
 BENJAMINI = "Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x"
-SOURCES = ("answers", "ratings", "votes", "captions", "embeddings")
+SOURCES = ("answers", "ratings", "votes", "captions", "embeddings", "machine judge")
 # Wording shared by the metrics that compare something.
 P_AND_Q = (
     "p is two-sided, by the same method as the interval; q is p adjusted by Benjamini and Hochberg over "
@@ -59,12 +59,13 @@ class Metric:
     """A metric. `version` changes whenever the numbers can; a stored score records its version.
 
     `source`: the study's 'answers' to tasks of the kind `task`, the 'votes' of its stereotype source, the
-    'ratings' of tasks of every kind, or the 'captions' or 'embeddings' of images (`task` is then empty, or
-    the kind they are compared with). `variants_differ`: False if the published and the corrected formula give
-    the same numbers. `names`: (name, meaning) of its scores. `parts`: the possible values of a score's
-    `part`. `direction`: the meaning of a larger value. `caveats`: what a reader must know before quoting it.
-    `resampling`: what its bootstrap intervals draw; empty if it has clustered intervals only. `clustering`:
-    what its clustered intervals are of; empty if it has bootstrap intervals only.
+    'ratings' of tasks of every kind, the 'captions' or 'embeddings' of images (`task` is then empty, or
+    the kind they are compared with), or what a 'machine judge' answered, which no other metric reads.
+    `variants_differ`: False if the published and the corrected formula give the same numbers. `names`:
+    (name, meaning) of its scores. `parts`: the possible values of a score's `part`. `direction`: the
+    meaning of a larger value. `caveats`: what a reader must know before quoting it. `resampling`: what
+    its bootstrap intervals draw; empty if it has clustered intervals only. `clustering`: what its
+    clustered intervals are of; empty if it has bootstrap intervals only.
 
     `compute` returns its rows. `fingerprint(study, parameters)` changes with every input other than the
     answers to `task` and the study's rules. `rule` describes the rule or the inputs that it uses.

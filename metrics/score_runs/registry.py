@@ -112,6 +112,8 @@ def describe_source(metric: Metric) -> str:
         return f"answers to `{metric.task}` tasks"
     if metric.source == "ratings":
         return "answers to tasks of every kind"
+    if metric.source == "machine judge":
+        return "answers of a machine judge, beside those of people"
     found = "votes of the stereotype source" if metric.source == "votes" else f"{metric.source} of images"
     return f"{found}, beside answers to `{metric.task}` tasks" if metric.task else found
 

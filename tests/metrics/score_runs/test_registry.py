@@ -14,6 +14,7 @@ from tests import factories
 from tests.conftest import ROOT
 from tests.metrics import captioned, pulled, votes_cast
 from tests.metrics.cast import depiction_study
+from tests.metrics.machine_judges import judged
 
 
 def test_the_documentation_holds_every_metric_as_the_registry_has_it():
@@ -31,6 +32,11 @@ def compared_with(study, metric) -> dict[str, str]:
     are identified need no supposition."""
     if metric.name == "annotator_sensitivity":
         Response.objects.filter(unit__task__kind="depiction").update(annotator=None)
+    if metric.source == "machine judge":
+        small = {"least": "2"}  # annotators have answered few items here
+        return {"judge": "judge"} | {
+            one.name: small[one.name] for one in metric.parameters if one.name in small
+        }
     if metric.name == "pull_difference":
         second = pulled.embedding_run(study, image_set="other-pull")
         for name in ("Mexican", "Nepali"):
@@ -66,6 +72,13 @@ def scored_by_every_metric() -> Study:
             mean=1.0,
             from_source=study.stereotype_source,
         )
+    judged.judge(
+        study,
+        TaskKind.DEPICTION,
+        lambda option, *_: int(option.position % 2) if option.attribute_id else 0,
+        name="judge",
+        again=2,
+    )
     return study
 
 
