@@ -188,7 +188,9 @@ class Task(models.Model):
     """One kind of judgement in a study. Frozen once the study is open (`frozen_at`).
 
     `strata` has one stratum for each response wanted for a unit (core/strata.py), so its length is the
-    overlap. `page_size` is the number of options on a depiction page, including none of the above.
+    overlap. `page_size` is the number of options on a depiction page, including none of the above. With a
+    `people_share`, only the units of a random part have slots; the others are for machine judges (PROTOCOL
+    §16).
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="tasks")
@@ -208,6 +210,12 @@ class Task(models.Model):
     page_size = models.PositiveSmallIntegerField(default=5)
     image_set = models.ForeignKey(ImageSet, on_delete=models.PROTECT, null=True, blank=True)
     seed = models.PositiveBigIntegerField(default=0, help_text="Seed of the draw of its units.")
+    people_share = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="Share of the images, or of what is judged else, that people judge, drawn at random; "
+        "empty: all.",
+    )
     frozen_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -218,6 +226,10 @@ class Task(models.Model):
             CheckConstraint(condition=Q(overlap__gte=1), name="task_overlap_from_one"),
             CheckConstraint(condition=Q(page_size__gte=1), name="task_page_size_from_one"),
             CheckConstraint(condition=~Q(wording=""), name="task_has_wording"),
+            CheckConstraint(
+                condition=Q(people_share__isnull=True) | Q(people_share__gt=0, people_share__lt=1),
+                name="task_people_share_is_a_part",
+            ),
         ]
 
     def __str__(self) -> str:
