@@ -7,6 +7,7 @@ with the answers that would change most: what is said must be the same, but for 
 from __future__ import annotations
 
 import ast
+import csv
 import io
 import re
 import zipfile
@@ -108,8 +109,10 @@ def numbers(study: Study) -> dict[str, object]:
             found[f"export {name}"] = unpacked(b"".join(written))
         except ExportRefused as refused:
             found[f"export {name}"] = str(refused)
-    options = ReleaseOptions(k=2, licence="CC-BY-4.0", without_pseudonyms=True)  # new each time
-    found["release"] = unpacked(b"".join(bundle.stream_zip(study=study, by=None, options=options)))
+    options = ReleaseOptions(k=2, licence="CC-BY-4.0", without_pseudonyms=True)
+    released = unpacked(b"".join(bundle.stream_zip(study=study, by=None, options=options)))
+    # rows and numbers of responses are in another order each time, and with them the other files
+    found |= {f"release {name}": rows(text) for name, text in released.items() if name.endswith(".csv")}
     return found
 
 
@@ -122,6 +125,13 @@ COMMANDS = (
     ),
     *(("agreement", "--by", by) for by in ("gender", "origin", "pool")),
 )
+
+
+def rows(text: str) -> list[list[tuple[str, str]]]:
+    return sorted(
+        [(column, value) for column, value in row.items() if column != "response"]
+        for row in csv.DictReader(io.StringIO(text))
+    )
 
 
 def unpacked(content: bytes) -> dict[str, str]:
