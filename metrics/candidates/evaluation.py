@@ -12,6 +12,7 @@ from generation.models import Answer, Run, RunKind
 from metrics.candidates.extraction import Extracted, Extraction, whole_text
 from metrics.candidates.identity_forms import Group, IdentityForms
 from metrics.candidates.selection import MOST_PER_REGION, Candidate, select
+from metrics.core.purposes import MACHINE_JUDGE
 
 PURPOSE = "candidates"
 """The `purpose` in the design of a run that asks for candidates."""
@@ -38,6 +39,11 @@ def check_run(run: Run) -> None:
         raise CandidatesRefused(
             f"Run {run.pk} makes {run.get_kind_display().lower()}: candidates are found in the answers of "
             "runs of completions."
+        )
+    if (run.recipe.get("design") or {}).get("purpose") == MACHINE_JUDGE:
+        raise CandidatesRefused(
+            f"Run {run.pk} is a machine judge: its answers are ratings, and hold no candidates. Choose a run "
+            "that was asked for associations."
         )
 
 

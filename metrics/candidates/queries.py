@@ -13,6 +13,7 @@ from metrics.candidates.extraction import pairs_of, whole_text
 from metrics.candidates.identity_forms import IdentityForms
 from metrics.candidates.prompts import Seed
 from metrics.core import named_runs
+from metrics.core.purposes import MACHINE_JUDGE
 from metrics.core.suggestions import did_you_mean
 from metrics.models import Candidate, CandidateList, StruckCandidate
 
@@ -23,7 +24,10 @@ _SCANNED = 1000
 
 def completion_runs() -> QuerySet[Run]:
     """The runs whose answers may hold candidates, newest first."""
-    return Run.objects.filter(kind=RunKind.COMPLETIONS).order_by("-pk")
+    # A key that is not there makes a condition null, so that exclude() by it would lose the other runs.
+    judges = Run.objects.filter(recipe__design__purpose=MACHINE_JUDGE)
+    runs = Run.objects.filter(kind=RunKind.COMPLETIONS).exclude(pk__in=judges.values("pk"))
+    return runs.order_by("-pk")
 
 
 def find_run(name: str) -> Run:

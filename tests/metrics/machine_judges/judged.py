@@ -23,11 +23,16 @@ Value = Callable[[Option, str, int], int]
 Boxes = Callable[[Option], Sequence[Sequence[float]]]
 
 
+def name_files(study: Study) -> None:
+    """Let the images of the study that have no file have the name of one: judges are not shown others."""
+    Image.objects.filter(units__task__study=study, file="").update(file="made-up.png", sha256="0" * 64)
+
+
 def planned(
     study: Study, task: str, *, times: int = 1, temperature: float = 0.0, name: str = "", **choice
 ) -> Run:
     """A planned run of a judge, without answers. The images of the study get the name of a file."""
-    Image.objects.filter(units__task__study=study, file="").update(file="made-up.png", sha256="0" * 64)
+    name_files(study)
     recipe = recipe_kind(task)(
         backend="fake", model="fake-judge", temperature=temperature, times=times, max_tokens=400
     )

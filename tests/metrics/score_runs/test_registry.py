@@ -45,8 +45,8 @@ def compared_with(study, metric) -> dict[str, str]:
     return {"against": study.name} if metric.name.endswith("_difference") else {}
 
 
-def scored_by_every_metric() -> Study:
-    """A study that has something for each metric."""
+def scored_by_people() -> Study:
+    """A study that has something for each metric of people's answers."""
     study = depiction_study()
     captioned.of_study(study, captioned.SAID)
     run = pulled.embedding_run(study)
@@ -72,6 +72,12 @@ def scored_by_every_metric() -> Study:
             mean=1.0,
             from_source=study.stereotype_source,
         )
+    return study
+
+
+def scored_by_every_metric() -> Study:
+    """The same with a machine judge."""
+    study = scored_by_people()
     judged.judge(
         study,
         TaskKind.DEPICTION,
