@@ -135,6 +135,12 @@ def test_associations_are_drawn_from_each_group_and_attributes_from_all(world):
     assert Counter(groups) == {"Mexican": 2, "French": 2, "Nepali": 2}
     words = set(judged.filter(attribute__isnull=False).values_list("attribute__text", flat=True))
     assert len(words) == 4
+    listed = made(
+        with_share(WORDS).replace('["a", "b"', '["b", "a"').replace('"f", "g"', '"g", "f"'), name="listed"
+    )
+    assert words == set(Unit.objects.filter(slots__study=listed).values_list("attribute__text", flat=True)), (
+        "the order of a list does not matter"
+    )
     other = made(with_share(WORDS).replace("seed = 3", "seed = 4"), name="other")
     judged = Unit.objects.filter(slots__study=other)
     assert words != set(judged.values_list("attribute__text", flat=True))
