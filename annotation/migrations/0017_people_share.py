@@ -15,6 +15,11 @@ class Migration(migrations.Migration):
             name='people_share',
             field=models.FloatField(blank=True, help_text='Share of the images, or of what is judged else, that people judge, drawn at random; empty: all.', null=True),
         ),
+        migrations.AddField(
+            model_name='task',
+            name='people_units',
+            field=models.PositiveIntegerField(blank=True, help_text='Number of units that people judge, with a share of people.', null=True),
+        ),
         migrations.AddConstraint(
             model_name='task',
             constraint=models.CheckConstraint(condition=models.Q(('people_share__isnull', True), models.Q(('people_share__gt', 0), ('people_share__lt', 1)), _connector='OR'), name='task_people_share_is_a_part'),

@@ -190,7 +190,7 @@ class Task(models.Model):
     `strata` has one stratum for each response wanted for a unit (core/strata.py), so its length is the
     overlap. `page_size` is the number of options on a depiction page, including none of the above. With a
     `people_share`, only the units of a random part have slots; the others are for machine judges (PROTOCOL
-    §16).
+    §16). `people_units` counts those of the part, because pages cannot count a million rows.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="tasks")
@@ -215,6 +215,9 @@ class Task(models.Model):
         blank=True,
         help_text="Share of the images, or of what is judged else, that people judge, drawn at random; "
         "empty: all.",
+    )
+    people_units = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Number of units that people judge, with a share of people."
     )
     frozen_at = models.DateTimeField(null=True, blank=True)
 

@@ -8,7 +8,7 @@ from annotation.imports.readers.oddities import sha256_of
 from annotation.models import TaskKind
 from annotation.releases import columns
 from annotation.releases.documents import LICENCE_URLS, SIMULATED, WARNING, placeholder
-from annotation.releases.metadata import ReleaseInfo, describe_level
+from annotation.releases.metadata import ReleaseInfo, describe_level, describe_people_part
 
 _TERMS = (
     "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes "
@@ -116,8 +116,15 @@ def _rai(info: ReleaseInfo) -> dict[str, Any]:
             if part
         ),
         "rai:dataCollectionType": ["Simulation"] if info.simulated else ["Manual Human Curation", "Survey"],
-        "rai:dataCollectionMissingData": (
-            "Answers of people who withdrew and answers to practice items and checks are left out."
+        "rai:dataCollectionMissingData": " ".join(
+            (
+                "Answers of people who withdrew and answers to practice items and checks are left out.",
+                *(
+                    f"{TaskKind(task.kind).label}: {part}"
+                    for task in info.tasks
+                    for part in describe_people_part(task)
+                ),
+            )
         ),
         "rai:dataAnnotationProtocol": [
             f"{TaskKind(task.kind).label}: {' '.join(task.wording.split())}" for task in info.tasks

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from annotation.core.translation import LANGUAGE
 from annotation.models import TaskKind
 from annotation.releases import columns
-from annotation.releases.metadata import ReleaseInfo, count_left_out, describe_level
+from annotation.releases.metadata import ReleaseInfo, count_left_out, describe_level, describe_people_part
 from annotation.studies.services.study_plan import current_consent
 
 README_MARK = "A release of the study "
@@ -102,6 +102,7 @@ def _blocks(info: ReleaseInfo) -> Iterator[str]:
             yield task.instructions.strip()
         strata = ", ".join(task.strata) if info.people.strata_published else "withheld (see above)"
         yield f"Target: {task.overlap} answers per unit. Slots reserved for: {strata}."
+        yield from describe_people_part(task)
     yield "## Transformations"
     yield "\n".join(_transformations(info))
     yield "## Quality and limits"

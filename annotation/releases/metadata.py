@@ -10,7 +10,7 @@ from django.db.models import Model
 from django.utils.translation import gettext_noop
 
 from annotation.core.code_version import code_version
-from annotation.models import ImageSet, Purpose, Response, Source, Study, Task
+from annotation.models import ImageSet, Purpose, Response, Source, Study, Task, TaskKind
 from annotation.releases import columns
 from annotation.releases.annotators import People
 from annotation.releases.coarsening import FieldReport
@@ -126,6 +126,17 @@ def release_json(info: ReleaseInfo) -> dict[str, Any]:
 
 def _fields(row: Model, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
+
+
+def describe_people_part(task: Task) -> list[str]:
+    """Why units of `task` have no answers, if people judged a random part; else nothing."""
+    if task.people_share is None:
+        return []
+    items = "images" if task.kind == TaskKind.DEPICTION else "items"
+    return [
+        f"People judged a random part: {100 * task.people_share:g} % of the {items}, drawn with the task's "
+        "seed within each identity group if there are any. The other units have no answers."
+    ]
 
 
 def describe_level(field: FieldReport) -> str:

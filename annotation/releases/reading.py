@@ -141,12 +141,16 @@ class Release:
         return FileRefused(self.folder / columns.ABOUT, f"{key}: {problem}", _FETCH)
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
 def read_release(folder: Path) -> Release:
     """Check the folder of a release. Raises FileRefused for a missing or changed file."""
     checksum = _verify_checksums(folder)
     path = folder / columns.ABOUT
     try:
-        metadata = json.loads(path.read_text(encoding="utf-8"))
+        metadata = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except ValueError as error:
         raise FileRefused(path, f"this is not JSON ({error}).", _FETCH) from error
     if not isinstance(metadata, dict) or metadata.get("schema") != columns.SCHEMA:

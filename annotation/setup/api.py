@@ -65,7 +65,7 @@ class MadeSerializer(serializers.Serializer):
         choices=["made", "remade", "unchanged"],
         help_text="remade: a draft was updated from its changed file; unchanged: nothing differed.",
     )
-    units = serializers.IntegerField(help_text="Number of units, the items that annotators see.")
+    units = serializers.IntegerField(help_text="Number of units, the items that are judged.")
     slots = serializers.IntegerField(help_text="Target number of answers.")
     notes = serializers.ListField(child=serializers.CharField(), help_text="Remarks about the random draw.")
 

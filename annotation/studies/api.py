@@ -82,6 +82,11 @@ class TaskSerializer(serializers.Serializer):
         source="image_set.name", allow_null=True, default=None, help_text="The set whose images it shows."
     )
     seed = serializers.IntegerField(help_text="Seed of the random draw of its units.")
+    people_share = serializers.FloatField(
+        allow_null=True,
+        help_text="Share of the images, associations or attributes of each identity group that people judge, "
+        "drawn at random; null: all. The others are for machine judges.",
+    )
     frozen_at = serializers.DateTimeField(
         allow_null=True, help_text="When the task was frozen: since then its questions have not changed."
     )
@@ -116,7 +121,8 @@ class UnitSerializer(serializers.Serializer):
     page = serializers.IntegerField(source="unit.page", help_text="Page of options of an image, from 1.")
     options = OptionSerializer(many=True)
     wanted = serializers.IntegerField(
-        help_text="Target number of answers; 0 for check items, which everybody sees."
+        help_text="Target number of answers; 0 for check items, which everybody sees, and for units that "
+        "people do not judge (people_share)."
     )
     filled = serializers.IntegerField(help_text="Answers given.")
     leased = serializers.IntegerField(help_text="Answers in progress.")

@@ -17,6 +17,7 @@ from annotation.core import replica
 from annotation.core.code_version import code_version
 from annotation.models import Study, TaskKind
 from annotation.setup import services as setup
+from annotation.studies.queries import fill
 from metrics.core.answers import has_simulated_answers
 from metrics.core.stats.differences import AnswerSet
 from metrics.depiction.data import read_depiction
@@ -73,7 +74,8 @@ def initial(planned: Planned) -> dict[str, int]:
     if task is None:
         return {}
     by_group = list(
-        task.units.filter(image__isnull=False)
+        fill.units_for_people(task=task)
+        .filter(image__isnull=False)
         .order_by()
         .values("image__group")
         .annotate(images=Count("image", distinct=True))

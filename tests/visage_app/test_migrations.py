@@ -29,6 +29,7 @@ KNOWN = {
     "0006_associations": "its indexes are of new, empty tables",
     "0004_score_run_claims": "a longer varchar changes no row, and the other columns may be empty",
     "0016_intervals": "a constraint of studies, a small table, is checked",
+    "0017_people_share": "a constraint of tasks, a small table, is checked",
     "0009_intervals": "the unique index of score runs, a small table, is built again",
 }
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from annotation import policies
 from annotation.assignment.constants import ENDED_STATUSES, LEFT_STATUSES
@@ -99,8 +100,9 @@ def has_unfilled_slots(*, study: Study) -> bool:
 
 
 def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
-    """Study -> number of units, with the checks that are mixed in. The last position of a task is its number
-    of units: one index look-up per task instead of counting a million rows."""
+    """Study -> number of units that people judge, with the checks that are mixed in. The last position of a
+    task is its number of units: one index look-up per task instead of counting a million rows. Where people
+    judge a part, the task has the number."""
     of_task = Unit.objects.filter(task=OuterRef("pk"))
     # The few check items come after the data.
     last = of_task.filter(purpose=Purpose.DATA).order_by("-position").values("position")[:1]
@@ -115,7 +117,9 @@ def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
     units: dict[int, int] = {}
     mixed_in: dict[int, int] = {}
     rates: dict[int, float] = {}
-    rows = tasks.order_by().values_list("study", "study__gold_rate", Subquery(last), Subquery(checks))
+    rows = tasks.order_by().values_list(
+        "study", "study__gold_rate", Coalesce("people_units", Subquery(last)), Subquery(checks)
+    )
     for study_id, rate, number, of_checks in rows:
         rates[study_id] = rate
         units[study_id] = units.get(study_id, 0) + (number or 0)

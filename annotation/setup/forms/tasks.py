@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -43,6 +44,22 @@ class TasksForm(StepForm):
                 ),
                 help_text=_("The number of lines is the number of answers per item. Write 'any' for anyone."),
             )
+            self.fields[f"{kind}_people_share"] = forms.DecimalField(
+                label=_("Share that people judge, in per cent"),
+                required=False,
+                min_value=Decimal("0.01"),
+                max_value=Decimal("99.99"),
+                decimal_places=2,
+                help_text=_(
+                    "Only if a machine judge is to answer everything: people judge this share of the images, "
+                    "drawn at random. If empty, people judge all."
+                )
+                if kind == TaskKind.DEPICTION
+                else _(
+                    "Only if a machine judge is to answer everything: people judge this share of the items, "
+                    "drawn at random. If empty, people judge all."
+                ),
+            )
             wording = self.fields[f"{kind}_wording"] = forms.CharField(
                 label=_("Wording"),
                 required=False,
@@ -76,6 +93,8 @@ class TasksForm(StepForm):
         for kind, task in tasks_by_kind(document).items():
             found[f"{kind}_strata"] = "\n".join(_initial_strata(task))
             found[f"{kind}_seed"] = task.get("seed", 0)
+            if (share := task.get("people_share")) is not None:
+                found[f"{kind}_people_share"] = f"{100 * share:g}"
             for part in ("wording", "instructions"):
                 found[f"{kind}_{part}"] = task.get(part, "")
                 for code, texts in task.get("translations", {}).items():
@@ -104,6 +123,8 @@ class TasksForm(StepForm):
             task.pop("overlap", None)
             task["strata"] = split_lines(data[f"{kind}_strata"])
             task["seed"] = data[f"{kind}_seed"]
+            percent = data[f"{kind}_people_share"]
+            put(task, "people_share", None if percent is None else float(percent / 100))
             put(task, "wording", clean_text(data[f"{kind}_wording"]))
             put(task, "instructions", clean_text(data[f"{kind}_instructions"]))
             translations = task.setdefault("translations", {})

@@ -71,7 +71,9 @@ def find_error(step: str, document: Document) -> StudyError | None:
     return services.find_check_error(file=file) if step == "checks" else None
 
 
-_TASK_KEYS = frozenset({"strata", "overlap", "wording", "instructions", "seed", "translations"})
+_TASK_KEYS = frozenset(
+    {"strata", "overlap", "people_share", "wording", "instructions", "seed", "translations"}
+)
 """Keys of a task on the page "How it is asked"."""
 _CHECK_KEYS = frozenset({"examples", *PURPOSES})
 """Keys of a task on the page "Examples and checks", which also has the translations of examples."""

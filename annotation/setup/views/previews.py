@@ -13,6 +13,7 @@ from annotation.setup import queries
 from annotation.setup.forms.base import Document, StepForm, default_wording_of, languages, tasks_by_kind
 from annotation.studies.study_file.default_wordings import translated_wording
 
+_PARTS = ("strata", "people_share", "wording", "instructions", "seed")
 _PLACEHOLDERS = re.compile(r"(\[attr\]|\[id\])")
 
 
@@ -32,7 +33,7 @@ def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
             {
                 "kind": kind,
                 "label": _(TaskKind(kind).label),
-                "main": [form[f"{kind}_{part}"] for part in ("strata", "wording", "instructions", "seed")],
+                "main": [form[f"{kind}_{part}"] for part in _PARTS],
                 "languages": [
                     {
                         "code": code,

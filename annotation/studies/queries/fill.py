@@ -4,7 +4,7 @@ slot."""
 from collections import Counter
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from annotation.core import strata
 from annotation.models import (
@@ -77,6 +77,12 @@ def fill_rates(*, study: Study) -> list[FillRate]:
     ]
 
 
+def units_for_people(*, task: Task) -> QuerySet[Unit]:
+    """The data units of a task that people judge: all, or those with slots if that is a random part."""
+    units = Unit.objects.filter(task=task, purpose=Purpose.DATA)
+    return units if task.people_share is None else units.filter(slots__index=0)
+
+
 def unit_strata(*, task: Task) -> list[tuple[str, ...]]:
     """The distinct sets of strata of the units of a task: one, unless strata depend on the region of a unit's
     identity group."""
@@ -86,8 +92,8 @@ def unit_strata(*, task: Task) -> list[tuple[str, ...]]:
 
 
 def units_by_strata(*, task: Task) -> list[tuple[tuple[str, ...], int]]:
-    """Each distinct set of strata of the units of a task, and its number of units."""
-    units = Unit.objects.filter(task=task, purpose=Purpose.DATA).order_by()
+    """Each distinct set of strata of the units of a task that people judge, and its number of units."""
+    units = units_for_people(task=task).order_by()
     if not any(strata.depends_on_group(text) for text in task.strata):
         return [(tuple(task.strata), units.count())]
     regions: Counter[str] = Counter()

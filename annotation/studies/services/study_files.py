@@ -86,6 +86,7 @@ def _task(task: Task) -> TaskFile:
         instructions=task.instructions,
         strata=tuple(task.strata),
         seed=task.seed,
+        people_share=task.people_share,
         image_set=task.image_set.name if task.image_set else "",
         page_size=task.page_size,
         translations=task.translations,

@@ -83,6 +83,7 @@ def task_fields(task: TaskFile, plan: Plan) -> dict[str, object]:
         "overlap": len(task.strata),
         "strata": list(task.strata),
         "seed": task.seed,
+        "people_share": task.people_share,
         "page_size": task.page_size,
         "image_set": plan.image_set,
         "translations": task.translations,

@@ -44,7 +44,7 @@ class TaskFile:
     Exactly one of `attributes` (visual_nature, offensiveness), `associations` (prevalence, offensiveness,
     association) and `pages` (depiction) is given. `translations`: language -> {"wording": ...,
     "instructions": ...} and, if translated, "examples", like `examples`: [{"text": ..., "answer": ...,
-    "why": ...}, ...].
+    "why": ...}, ...]. `people_share`: of each group, the share that people judge; None: all.
     """
 
     kind: str
@@ -60,6 +60,7 @@ class TaskFile:
     translations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     examples: Sequence[dict[str, str]] = ()
     checks: tuple[CheckItem, ...] = ()
+    people_share: float | None = None
 
 
 def read_task(table: Table, *, folder: Path | None) -> TaskFile:
@@ -103,6 +104,7 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
         ),
         examples=examples,
         checks=read_checks(table, kind=kind, names_group=names_group, page_size=page_size),
+        people_share=_read_people_share(table),
     )
 
 
@@ -153,6 +155,28 @@ def _read_strata(table: Table, *, kind: str) -> tuple[str, ...]:
             lines=len(strata),
         )
     return strata or ("any",) * overlap
+
+
+def _read_people_share(table: Table) -> float | None:
+    share = table.raw("people_share")
+    if share is None:
+        return None
+    if not isinstance(share, int | float) or isinstance(share, bool) or not 0 < share < 1:
+        raise table.error(
+            "people_share",
+            share,
+            "%(it)s is not a number above 0 and below 1. Leave it out if people judge everything.",
+            page_message=_("Write a number above 0 and below 100, or leave this empty."),
+        )
+    if round(share, 4) != share:
+        # so that the pages can show it in full, in per cent
+        raise table.error(
+            "people_share",
+            share,
+            "%(it)s has more than four decimal places. Round it.",
+            page_message=_("Write a number with at most two decimal places."),
+        )
+    return share
 
 
 def _read_translations(

@@ -76,6 +76,7 @@ def _task(task: TaskFile) -> dict[str, Any]:
         "instructions": task.instructions,
         "strata": [*task.strata],
         "seed": task.seed,
+        "people_share": task.people_share,
         **_stimuli(task),
         "examples": [
             _without_empty({part: each[part] for part in ("text", "answer", "why")}) for each in task.examples

@@ -9,6 +9,7 @@ from annotation.models import Association
 from annotation.studies.errors import StudyRefused, gettext_noop
 from annotation.studies.study_file.stimuli import Associations
 from annotation.studies.study_file.tasks import TaskFile
+from annotation.studies.units.people_part import draw_people_part
 from annotation.studies.units.planned import (
     Plan,
     PlannedOption,
@@ -24,7 +25,8 @@ Row = tuple[str, str, str, str, int]
 
 
 def plan_associations(task: TaskFile, chosen: Associations, *, key: str) -> Plan:
-    """One unit per association, shuffled by the seed. Each unit's strata are resolved by its group."""
+    """One unit per association, shuffled by the seed. Each unit's strata are resolved by its group; it
+    has none if people do not judge it."""
     rows = _select(chosen, key=key)
     if chosen.limit is not None:
         if chosen.limit > len(rows):
@@ -39,12 +41,19 @@ def plan_associations(task: TaskFile, chosen: Associations, *, key: str) -> Plan
         rows.sort()
     regions = {name: region for _, name, region, _, _ in rows}
     require_regions(task.strata, regions=regions, key=key.rpartition(".")[0], groups=f"{key}.groups")
+    part = draw_people_part(
+        ((f"{axis}/{name}", pk) for axis, name, _, _, pk in rows), share=task.people_share, seed=task.seed
+    )
     random.Random(task.seed).shuffle(rows)  # noqa: S311 - an order to be repeated
     by_region = {region: resolve_strata(task.strata, region=region) for region in set(regions.values())}
 
     def units() -> Iterator[PlannedUnit]:
         for _, _, region, text, pk in rows:
-            yield PlannedUnit(association_id=pk, options=(PlannedOption(text),), strata=by_region[region])
+            yield PlannedUnit(
+                association_id=pk,
+                options=(PlannedOption(text),),
+                strata=by_region[region] if part is None or pk in part else (),
+            )
 
     return Plan(units=units)
 

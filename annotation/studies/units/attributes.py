@@ -1,13 +1,14 @@
 """Units that show one attribute, for visual nature and offensiveness (PROTOCOL §2, §4)."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from annotation.models import Attribute, Task
 from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.stimuli import SourceDraw
 from annotation.studies.study_file.tasks import TaskFile
+from annotation.studies.units.people_part import draw_people_part
 from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, get_source
 from annotation.studies.units.write import create_units
 
@@ -23,8 +24,9 @@ def plan_attributes(task: TaskFile, *, key: str) -> Plan:
     """One unit per attribute, shuffled by the seed."""
     chosen = task.attributes or ()
     drawn = _draw(chosen, seed=task.seed, key=key) if isinstance(chosen, SourceDraw) else chosen
+    part = draw_people_part((("", text) for text in sorted(drawn)), share=task.people_share, seed=task.seed)
     ordered = shuffled(drawn, seed=task.seed)
-    return Plan(units=lambda: _units(ordered, strata=task.strata))
+    return Plan(units=lambda: _units(ordered, strata=task.strata, part=part))
 
 
 def create_attribute_units(*, task: Task, attributes: Sequence[str]) -> None:
@@ -32,9 +34,15 @@ def create_attribute_units(*, task: Task, attributes: Sequence[str]) -> None:
     create_units(task=task, planned=_units(attributes, strata=tuple(task.strata)))
 
 
-def _units(attributes: Sequence[str], *, strata: tuple[str, ...]) -> Iterator[PlannedUnit]:
+def _units(
+    attributes: Sequence[str], *, strata: tuple[str, ...], part: Container[str] | None = None
+) -> Iterator[PlannedUnit]:
     for text in attributes:
-        yield PlannedUnit(attribute=text, options=(PlannedOption(text),), strata=strata)
+        yield PlannedUnit(
+            attribute=text,
+            options=(PlannedOption(text),),
+            strata=strata if part is None or text in part else (),
+        )
 
 
 def _draw(drawn: SourceDraw, *, seed: int, key: str) -> list[str]:

@@ -11,7 +11,7 @@ from annotation.studies.units.write import BATCH
 
 def units_match(*, task: Task, plan: Plan) -> bool:
     """Whether the units of `task` are those of `plan`, in the same order. Strata are not compared, because
-    they follow from the task's strata and the groups."""
+    they follow from the task's strata, seed and share of people, and from the groups."""
     return all(
         planned is not None and stored is not None and replace(planned, strata=()) == stored
         for planned, stored in zip_longest(plan.units(), stored_units(task=task))

@@ -10,6 +10,7 @@ from annotation.studies.study_file.reading import StudyFile
 from annotation.studies.study_file.stimuli import GroupDraw, PageDraw
 from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.units import draws
+from annotation.studies.units.people_part import draw_people_part
 from annotation.studies.units.planned import (
     Plan,
     PlannedOption,
@@ -58,6 +59,9 @@ def plan_pages(
         .order_by()
         .values_list("pk", "group", "index")
     )
+    part = draw_people_part(
+        ((name, image) for name, _, _, image in rows), share=task.people_share, seed=task.seed
+    )
     random.Random(task.seed).shuffle(rows)  # noqa: S311 - an order to be repeated
 
     _check_sizes(images, chosen, key=f"{key}.image_set")
@@ -65,7 +69,8 @@ def plan_pages(
     def units() -> Iterator[PlannedUnit]:
         for name, index, group, image in rows:
             image_group, drawn = chosen[group]
-            unit_strata = resolve_strata(task.strata, region=image_group.region)
+            judged = part is None or image in part
+            unit_strata = resolve_strata(task.strata, region=image_group.region) if judged else ()
             page_texts = draws.split_into_pages(
                 seed=task.seed, image=f"{name}/{index}", drawn=drawn, page_size=task.page_size
             )

@@ -25,7 +25,8 @@ class PlannedOption:
 
 @dataclass(frozen=True, slots=True)
 class PlannedUnit:
-    """A unit with its options in order and the resolved stratum of each slot (none for a check item)."""
+    """A unit with its options in order and the resolved stratum of each slot (none for a check item, or if
+    people do not judge it)."""
 
     options: tuple[PlannedOption, ...]
     strata: tuple[str, ...]

@@ -21,12 +21,13 @@ def create_units(
 
     Slots are queued unit by unit after the study's existing slots, so that units are completed one after the
     other. `progress` is called with the number of units of each batch. New attributes are added. The distinct
-    strata of the slots are stored on the task.
+    strata of the slots are stored on the task, and the number of its units for people if they judge a part.
     """
     with transaction.atomic():
         position = 0
         queue = Slot.objects.filter(study=task.study_id).aggregate(last=Max("queue"))["last"] or 0
         slot_strata: set[str] = set()
+        for_people = 0
         left = iter(planned)
         while batch := list(islice(left, BATCH)):
             ids = _attribute_ids(batch)
@@ -66,11 +67,13 @@ def create_units(
             ]
             Slot.objects.bulk_create(slots)
             slot_strata.update(slot.stratum for slot in slots)
+            for_people += sum(bool(each.strata) for each in batch)
             position += len(units)
             queue += len(slots)
             progress(len(units))
         task.slot_strata = sorted(slot_strata)
-        task.save(update_fields=["slot_strata"])
+        task.people_units = None if task.people_share is None else for_people
+        task.save(update_fields=["slot_strata", "people_units"])
         analyze_tables(Attribute, Unit, Option, Slot, rows=queue)
 
 

@@ -160,6 +160,8 @@ def test_tasks():
     refused("task_overlap_from_one", lambda: factories.task(of, version=3, strata=()))
     refused("task_page_size_from_one", lambda: factories.task(of, version=3, page_size=0))
     refused("task_has_wording", lambda: factories.task(of, version=3, wording=""))
+    refused("task_people_share_is_a_part", lambda: factories.task(of, version=3, people_share=0))
+    refused("task_people_share_is_a_part", lambda: factories.task(of, version=3, people_share=1))
     assert Task.objects.count() == 3
 
 

@@ -53,6 +53,7 @@ def content(study: Study) -> dict[str, list]:
             .values_list(
                 "kind", "version", "wording", "instructions", "overlap", "strata", "slot_strata",
                 "translations", "examples", "page_size", "image_set__name", "seed",
+                "people_share", "people_units",
             )
         ),
         "units": list(

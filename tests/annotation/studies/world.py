@@ -219,6 +219,7 @@ image_set = "pictures"
 page_size = 4
 strata = ["in-region and gender: not male", "any", "gender: not male"]
 seed = 14
+people_share = 0.5
 
 [tasks.attributes]
 visual = ["sombrero", "poncho", "beret", "prayer flag", "short", "hat", "turban"]
