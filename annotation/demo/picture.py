@@ -19,7 +19,7 @@ from annotation.demo.figure import (
 )
 from annotation.demo.props import PROPS
 
-DRAWN_TEXT = "drawn"
+DRAWN_TEXT = "visage-demo-drawing"
 """Key of the text in the file that says what was drawn where, for the fake that judges images
 (generation/backends/fake_judge.py)."""
 _SKIES = ("#dbe4e8", "#e6e0d6", "#dfe3d8", "#e2dde6", "#dde3ea")

@@ -25,7 +25,7 @@ from PIL.Image import Image
 
 from generation.backends.fake_answers import FakeOptions, hashed
 
-DRAWN_TEXT = "drawn"
+DRAWN_TEXT = "visage-demo-drawing"
 """Key of the text in a drawing's file (annotation/demo/picture.py): JSON with `region` and `boxes`, from an
 attribute to its corners in pixels."""
 UNUSABLE = 40
