@@ -426,20 +426,23 @@ def agreement_by_region(study):
 
 
 def test_the_judge_of_images_fails_one_region_and_no_other(demo):
+    """Expected are 0.5 of 80 verdicts there, and 0.93 of 40 or more elsewhere. The order of options, and so
+    the fake's luck, depends on the ids of units: the limits are 3.5 standard deviations away or more."""
     found = agreement_by_region(demo)
     assert len(found) == 8
     weak = found.pop(metrics_demo.JUDGE_WEAK_IN)
-    assert weak < 0.6
-    assert min(found.values()) > 0.85
+    assert weak < 0.7
+    assert min(found.values()) > 0.8
 
 
-def test_what_the_judges_could_not_say_is_seen_and_counts_nowhere(demo):
+def test_the_judges_take_no_slot_and_some_of_their_answers_are_unusable(demo):
+    unusable = 0
     for name in (metrics_demo.IMAGE_JUDGE, metrics_demo.ATTRIBUTE_JUDGE):
         run = Run.objects.get(name=name)
-        judge = read_judge(run, demo)
-        variants = ("base", "order")
-        assert judge.design.variants == variants
-        assert counted_problems(judge.readings, variants).total() > 0
-        assert sum(judge.readings.asked.values()) == run.answers.count() == run.jobs.count()
+        readings = read_judge(run, demo).readings
+        assert set(readings.asked) == {"base", "order"}
+        assert sum(readings.asked.values()) == run.answers.count() == run.jobs.count()
         assert run.limits["price_in"] > 0
+        unusable += counted_problems(readings, readings.asked).total()
+    assert 0 < unusable < 50
     assert Response.objects.filter(unit__task__study=demo).count() == Slot.objects.filter(study=demo).count()
