@@ -16,7 +16,7 @@ About one answer in UNUSABLE is not in the form that was asked for.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -78,7 +78,7 @@ def selection(prompt: str, image: Image, seed: int, chosen: JudgeOptions) -> str
     drawn = image.info.get(DRAWN_TEXT, "")
     mean = image.convert("RGB").resize((1, 1)).tobytes().hex()
     random = Random(hashed("judge", drawn, mean, prompt, seed))  # noqa: S311 - a fake model, not a secret
-    about = json.loads(drawn) if drawn else {"region": "", "boxes": {}}
+    about: Mapping[str, Any] = json.loads(drawn) if drawn else {"region": "", "boxes": {}}
     skill = chosen.skill_for(about["region"]) if drawn else 0.5
     *attributes, _none = asked.options
     selected = []
