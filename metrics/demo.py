@@ -2,12 +2,13 @@
 
 from django.contrib.auth.models import User
 
-from annotation.models import Axis, IdentityGroup, ImageSet, Source
+from annotation.models import Axis, IdentityGroup, ImageSet, Source, Study, TaskKind
 from generation import demo as generation_demo
 from generation.models import Run
 from generation.plans.from_images import plan_images_from
 from generation.plans.services import plan_captions_or_embeddings
 from generation.recipes.askings import ClassificationRecipe, CompletionRecipe, DescriptionRecipe
+from generation.recipes.limits import Limits
 from generation.recipes.prompts import PromptSet
 from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe
 from metrics.associations.askings import Setting
@@ -25,6 +26,8 @@ from metrics.embedding_tests.test_file import parse
 from metrics.inference.drawing import RANDOM
 from metrics.inference.sentences import OBJECTS, VERBS
 from metrics.inference.services.planning import Choice, plan_inference
+from metrics.machine_judges import planning as judging
+from metrics.machine_judges.design import Boxes
 from metrics.models import EmbeddingTestFile
 from metrics.visual_questions.question_file import read_questions, shipped_text
 from metrics.visual_questions.services import plan_questions
@@ -32,11 +35,18 @@ from metrics.visual_questions.services import plan_questions
 ASSOCIATIONS = "demo-associations"
 TESTS = "demo-embedding-tests"
 MADE_FROM_IMAGES = "demo-from-images"
+IMAGE_JUDGE, ATTRIBUTE_JUDGE = "demo-judge-images", "demo-judge-attributes"
+JUDGE_SKILL, JUDGE_WEAK_IN, JUDGE_WEAK_SKILL = 0.93, "Sub-Saharan Africa", 0.5
+"""What is planted in the judge of images: how often it says of an attribute what was drawn, and the region
+for whose images it tosses a coin (generation/backends/fake_judge.py)."""
 _WORDS = 3
 """How many verbs and objects the fake inference model is asked with."""
 _DIMENSIONS = (Axis.AGE, Axis.RELIGION)
 _DESCRIPTORS = 6
 """How many descriptors of each of these dimensions the fake language model is asked about."""
+_AGAIN = 20
+_JUDGE_PRICES = Limits(price_in=0.5, price_out=1.5)
+"""Invented, so that the pages show a cost."""
 _CROP = "centre"
 _FROM_IMAGES = ("Japanese", "Mexican")
 _TESTS = """
@@ -82,15 +92,37 @@ Brazil,0.3,0.1,0.3,0.3
 """Made-up shares."""
 
 
-def load(*, image_set: str, source: str, by: User) -> int:
+def load(*, image_set: str, source: str, study: str, by: User) -> int:
     """Plan the runs, let the fakes answer, and find what is in the answers; returns how many are new.
-    `image_set`, `source`: of the demonstration."""
+    `image_set`, `source`, `study` (the finished one): of the demonstration."""
     pictures = ImageSet.objects.get(name=image_set)
     answers = generation_demo.answer_all(image_set=image_set, source=source, by=by)
     answers += _infer(source, by=by) + _associate(by=by) + _test_images(pictures, by=by)
+    answers += _judge(Study.objects.get(name=study), by=by)
     candidates = candidate_lists.request(run=Run.objects.get(name=generation_demo.COMPLETIONS))
     candidate_lists.compute(list_id=candidates.pk)
     return answers
+
+
+def _judge(study: Study, *, by: User) -> int:
+    """Let a fake judge the images of the study, and another its attributes."""
+    options = {"skill": JUDGE_SKILL, "weak_in": JUDGE_WEAK_IN, "weak_skill": JUDGE_WEAK_SKILL}
+    tokens = judging.MAX_TOKENS
+    of_images = judging.plan_judge(
+        recipe=DescriptionRecipe(
+            backend=FAKE, model=FAKE, temperature=0.7, times=3, max_tokens=tokens, options=options
+        ),
+        choice=judging.Choice(study=study, task=TaskKind.DEPICTION, boxes=Boxes.PIXELS.value, again=_AGAIN),
+        name=IMAGE_JUDGE,
+        limits=_JUDGE_PRICES,
+    )
+    of_attributes = judging.plan_judge(
+        recipe=CompletionRecipe(backend=FAKE, model=FAKE, temperature=0.0, max_tokens=tokens),
+        choice=judging.Choice(study=study, task=TaskKind.VISUAL_NATURE, again=_AGAIN),
+        name=ATTRIBUTE_JUDGE,
+        limits=_JUDGE_PRICES,
+    )
+    return generation_demo.answer(plan=of_images, by=by) + generation_demo.answer(plan=of_attributes, by=by)
 
 
 def _infer(source: str, *, by: User) -> int:

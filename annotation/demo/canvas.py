@@ -1,11 +1,12 @@
 """A small canvas: flat, antialiased shapes in image pixels. Pillow only, no Django."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 from PIL import Image as PillowImage
 from PIL import ImageChops, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
 
 SIZE = 512
 """Width and height of a drawn sample in pixels, as in images of Stable Diffusion 1.4."""
@@ -73,10 +74,12 @@ class Canvas:
         self.rectangle((10, 10, 26 + width, 32), "#ffffff", radius=11)
         self._pen.text((18 * _OVERSAMPLING, 21 * _OVERSAMPLING), text, fill="#4a4f54", font=font, anchor="lm")
 
-    def png(self) -> bytes:
-        """The finished image as PNG, SIZE by SIZE pixels."""
-        out = BytesIO()
-        self._image.resize((SIZE, SIZE), PillowImage.Resampling.LANCZOS).save(out, "PNG")
+    def png(self, texts: Mapping[str, str]) -> bytes:
+        """The finished image as PNG, SIZE by SIZE pixels. `texts`: what the file says of itself, by key."""
+        out, about = BytesIO(), PngInfo()
+        for key, text in texts.items():
+            about.add_text(key, text)
+        self._image.resize((SIZE, SIZE), PillowImage.Resampling.LANCZOS).save(out, "PNG", pnginfo=about)
         return out.getvalue()
 
 

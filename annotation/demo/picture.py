@@ -1,5 +1,6 @@
 """A drawn sample: the image with its true boxes, and which attributes fit into one image."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -18,6 +19,9 @@ from annotation.demo.figure import (
 )
 from annotation.demo.props import PROPS
 
+DRAWN_TEXT = "visage-demo-drawing"
+"""Key of the text in the file that says what was drawn where, for the fake that judges images
+(generation/backends/fake_judge.py)."""
 _SKIES = ("#dbe4e8", "#e6e0d6", "#dfe3d8", "#e2dde6", "#dde3ea")
 _GROUNDS = ("#c3cbc6", "#cdc6ba", "#c2c8b9", "#c8c2cd", "#bfc8d0")
 
@@ -97,8 +101,9 @@ def fits(attributes: Iterable[str]) -> bool:
     return all(number <= (2 if zone == "prop" else 1) for zone, number in taken.items())
 
 
-def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
-    """Draw one sample with exactly these attributes. The same arguments give the same image.
+def draw(*, attributes: frozenset[str], seed: int, group: str = "", region: str = "") -> DrawnSample:
+    """Draw one sample with exactly these attributes. The same arguments give the same image. `group`,
+    `region`: whom the image is to be of; they are written into the file, and not drawn.
 
     Raises ValueError if one cannot be drawn, or if they do not fit together.
     """
@@ -129,7 +134,9 @@ def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
     for name, (x, y) in zip(sorted(attributes & PROPS.keys()), places, strict=False):
         extents[name] = PROPS[name](canvas, x, y)
     canvas.mark("drawn sample")
-    return DrawnSample(png=canvas.png(), boxes={name: _clipped(extents[name]) for name in sorted(extents)})
+    boxes = {name: _clipped(extents[name]) for name in sorted(extents)}
+    about = json.dumps({"group": group, "region": region, "boxes": boxes})
+    return DrawnSample(png=canvas.png({DRAWN_TEXT: about}), boxes=boxes)
 
 
 def _clipped(extent: Extent) -> Extent:

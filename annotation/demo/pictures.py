@@ -18,7 +18,9 @@ Truth = dict[tuple[str, int], DrawnSample]
 def draw_all(*, plans: Sequence[GroupPlan]) -> Truth:
     """Draw every image of the plan, without writing to the database or to files."""
     return {
-        (plan.group, picture.index): draw(attributes=picture.drawn, seed=picture.seed)
+        (plan.group, picture.index): draw(
+            attributes=picture.drawn, seed=picture.seed, group=plan.group, region=plan.region
+        )
         for plan in plans
         for picture in plan.pictures
     }

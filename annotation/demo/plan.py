@@ -27,6 +27,7 @@ class GroupPlan:
     id."""
 
     group: str
+    region: str
     stereotypical: tuple[str, ...]
     random: tuple[str, ...]
     pictures: tuple[PicturePlan, ...]
@@ -64,6 +65,7 @@ def _plan_group(scenario: Scenario, group: Group) -> GroupPlan:
         pictures.append(PicturePlan(index=index, drawn=chosen, pages=pages, seed=rng.randrange(2**31)))
     return GroupPlan(
         group=group.name,
+        region=group.region,
         stereotypical=tuple(stereotypical),
         random=tuple(randoms),
         pictures=tuple(pictures),

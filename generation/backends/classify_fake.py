@@ -47,7 +47,7 @@ def check(recipe: ClassificationRecipe) -> FakeOptions:
     """The recipe's options. Raises BackendError."""
     if recipe.labels:
         raise BackendError("recipe: labels: the fake's labels have names; leave labels empty.")
-    return fake_options(recipe.options)
+    return fake_options(recipe.options, FakeOptions)
 
 
 def load(recipe: ClassificationRecipe, *, device: str = "") -> Classifier:

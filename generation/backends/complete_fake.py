@@ -18,13 +18,15 @@ A prompt whose last brackets hold a letter, such as `A nurse is [k__].`, is answ
 brackets that begins with it, one of the first half of the letter's. Of about four letters a sentence has a
 word of its own, from the second half (`own_word`); that it is given with the probability `bias`. About one
 answer in fifteen has no brackets, and one another letter. A prompt that asks for `the number only` gets one
-from 1 to 5. With any other prompt the answer is a sentence.
+from 1 to 5. A machine judge's prompt gets a label, as fake_judge.py says. With any other prompt the answer is
+a sentence.
 """
 
 import re
 from collections.abc import Sequence
 from random import Random
 
+from generation.backends import fake_judge
 from generation.backends.base import About, Answerer, Question, Reply
 from generation.backends.fake_answers import (
     ATTRIBUTES,
@@ -80,6 +82,9 @@ def finished(recipe: CompletionRecipe | DescriptionRecipe, prompt: str, text: st
 
 
 def _written(prompt: str, seed: int, bias: float) -> str:
+    rated = fake_judge.rating(prompt, seed, bias)
+    if rated is not None:
+        return rated
     random = Random(hashed("complete", prompt, seed))  # noqa: S311 - a fake model, not a secret
     if letter := _LETTER.search(prompt):
         return _completed(letter[1], letter[2], random, bias)
@@ -139,7 +144,7 @@ def _attribute(identity: str, random: Random, bias: float) -> str:
 
 def check(recipe: CompletionRecipe) -> FakeOptions:
     """The recipe's options. Raises BackendError."""
-    return fake_options(recipe.options)
+    return fake_options(recipe.options, FakeOptions)
 
 
 def load(recipe: CompletionRecipe, *, device: str = "") -> Answerer:

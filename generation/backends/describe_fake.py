@@ -7,6 +7,9 @@ the seed does. It says nothing about who is in the picture.
 A question of yes or no (Is, Are, Was, Were, Do, Does, Did, Has, Have, Can, Could or Would ...?) is answered
 with one of these words: with the probability `bias` with yes for a picture whose mean is very bright and no
 for another, else by the toss of a coin, which the image's mean, the prompt and the seed decide.
+
+To a machine judge's prompt it says what a drawing of the demonstration says of itself, with the options
+`skill` (0.9), `weak_in` (the name of a region, or none) and `weak_skill` (0.5): see fake_judge.py.
 """
 
 import re
@@ -16,9 +19,11 @@ from random import Random
 import PIL
 from PIL.Image import Image, Resampling
 
+from generation.backends import options
 from generation.backends.base import About, Answerer, BackendError, Question, Reply
 from generation.backends.complete_fake import finished
-from generation.backends.fake_answers import ATTRIBUTES, FakeOptions, fake_options, hashed, own_attribute
+from generation.backends.fake_answers import ATTRIBUTES, fake_options, hashed, own_attribute
+from generation.backends.fake_judge import JudgeOptions, selection
 from generation.recipes.askings import DescriptionRecipe
 
 _COLOURS = {
@@ -45,8 +50,8 @@ class FakeDescriber:
     about = About("fake", "1", "cpu", {"pillow": PIL.__version__})
     batch = 64
 
-    def __init__(self, recipe: DescriptionRecipe, bias: float) -> None:
-        self._recipe, self._bias = recipe, bias
+    def __init__(self, recipe: DescriptionRecipe, chosen: JudgeOptions) -> None:
+        self._recipe, self._options = recipe, chosen
 
     def answer(self, questions: Sequence[Question]) -> list[Reply]:
         """Raises BackendError for a question without an image."""
@@ -56,9 +61,12 @@ class FakeDescriber:
         if question.image is None:
             raise BackendError("A description needs an image: ask about images, or plan completions.")
         seed = question.seed if self._recipe.temperature else 0
+        judged = selection(question.prompt, question.image, seed, self._options)
+        if judged is not None:
+            return judged
         mean, name = _colour(question.image)
         random = Random(hashed("describe", mean, question.prompt, seed))  # noqa: S311 - not a secret
-        biased = random.random() < self._bias
+        biased = random.random() < self._options.bias
         if _YES_OR_NO.match(question.prompt):
             said_yes = sum(mean) > _BRIGHT_FOR_YES if biased else random.random() < 0.5
             return "yes" if said_yes else "no"
@@ -78,11 +86,14 @@ def _colour(image: Image) -> tuple[tuple[int, int, int], str]:
     return mean, min(_COLOURS, key=distance)
 
 
-def check(recipe: DescriptionRecipe) -> FakeOptions:
+def check(recipe: DescriptionRecipe) -> JudgeOptions:
     """The recipe's options. Raises BackendError."""
-    return fake_options(recipe.options)
+    chosen = fake_options(recipe.options, JudgeOptions)
+    for name in ("skill", "weak_skill"):
+        options.require(0 <= getattr(chosen, name) <= 1, name, "choose 0 to 1")
+    return chosen
 
 
 def load(recipe: DescriptionRecipe, *, device: str = "") -> Answerer:
     """Needs no weights; ignores `device`, `recipe.model` and the server. Raises BackendError as `check`."""
-    return FakeDescriber(recipe, check(recipe).bias)
+    return FakeDescriber(recipe, check(recipe))

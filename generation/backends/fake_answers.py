@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from generation.backends import options
 
@@ -70,8 +70,11 @@ class FakeOptions:
     bias: float = 0.5
 
 
-def fake_options(given: Mapping[str, Any]) -> FakeOptions:
+Options = TypeVar("Options", bound=FakeOptions)
+
+
+def fake_options(given: Mapping[str, Any], kind: type[Options]) -> Options:
     """Raises BackendError."""
-    chosen = options.parse(given, FakeOptions)
+    chosen = options.parse(given, kind)
     options.require(0 <= chosen.bias <= 1, "bias", "choose 0 to 1")
     return chosen

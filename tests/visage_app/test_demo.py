@@ -46,8 +46,14 @@ from annotation.models import (
 )
 from generation.models import Run
 from generation.recipes.prompts import image_prompts
+from metrics import demo as metrics_demo
+from metrics.machine_judges.data import read_judge
+from metrics.machine_judges.people import read_people
+from metrics.machine_judges.readings import by_option, counted_problems
 from metrics.models import EmbeddingTestFile, Score, ScoreRun
+from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
+from visage_app.management.commands.demo import JUDGE_METRICS
 
 STORY = scenario.load()
 QUICK = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -257,10 +263,16 @@ def test_another_bias_gives_another_score(demo):
 
 def test_all_scores_are_computed_at_once(demo):
     runs = ScoreRun.objects.filter(study=demo)
-    assert {(run.metric, run.variant) for run in runs} == {
+    assert {(run.metric, run.variant) for run in runs if not run.metric.startswith("judge_")} == {
         (metric, variant)
         for metric in ("tendency", "likelihood", "offensiveness")
         for variant in ("published", "corrected")
+    }
+    registered = {metric.name for metric in registry.metrics()}
+    assert {
+        (run.metric, json.loads(run.parameters)["judge"]) for run in runs if run.metric.startswith("judge_")
+    } == {
+        (metric, judge) for judge, found in JUDGE_METRICS.items() for metric in found if metric in registered
     }
     assert {run.state for run in runs} == {JobState.DONE}
 
@@ -400,3 +412,37 @@ def test_there_are_tests_on_images_to_look_at(loaded, client):
     changed = Run.objects.get(name="demo-brightness-from-images")
     assert "Change of brightness" in client.get(reverse("brightness_run", args=[changed.pk])).text
     assert "simulated" in client.get(reverse("marking_of_set", args=[pictures.IMAGE_SET])).text
+
+
+def agreement_by_region(study):
+    """Region -> share of people's answers about attributes that are equal to the judge's."""
+    judge = read_judge(Run.objects.get(name=metrics_demo.IMAGE_JUDGE), study)
+    people, said = read_people(study, judge.task, judge.items), by_option(judge.verdicts())
+    equal: dict[str, list[bool]] = {}
+    for place, value in zip(people.options.tolist(), people.values.tolist(), strict=True):
+        if place in said and judge.items.attributes[place]:
+            equal.setdefault(judge.items.regions[place], []).append(said[place] == value)
+    return {region: sum(each) / len(each) for region, each in equal.items()}
+
+
+def test_the_judge_of_images_fails_one_region_and_no_other(demo):
+    """Expected are 0.5 of 80 verdicts there, and 0.93 of 40 or more elsewhere. The order of options, and so
+    the fake's luck, depends on the ids of units: the limits are 3.5 standard deviations away or more."""
+    found = agreement_by_region(demo)
+    assert len(found) == 8
+    weak = found.pop(metrics_demo.JUDGE_WEAK_IN)
+    assert weak < 0.7
+    assert min(found.values()) > 0.8
+
+
+def test_the_judges_take_no_slot_and_some_of_their_answers_are_unusable(demo):
+    unusable = 0
+    for name in (metrics_demo.IMAGE_JUDGE, metrics_demo.ATTRIBUTE_JUDGE):
+        run = Run.objects.get(name=name)
+        readings = read_judge(run, demo).readings
+        assert set(readings.asked) == {"base", "order"}
+        assert sum(readings.asked.values()) == run.answers.count() == run.jobs.count()
+        assert run.limits["price_in"] > 0
+        unusable += counted_problems(readings, readings.asked).total()
+    assert 0 < unusable < 50
+    assert Response.objects.filter(unit__task__study=demo).count() == Slot.objects.filter(study=demo).count()

@@ -14,12 +14,18 @@ from annotation.demo import accounts, catalogue, pictures, plan, scenario, studi
 from annotation.models import Study
 from generation.recipes.prompts import image_prompts
 from metrics import demo as metrics_demo
+from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS
 
 # Key of the advisory lock; no other part of the program uses it.
 _LOCK = 7_305_011
 METRICS = ("tendency", "likelihood", "offensiveness")
+JUDGE_METRICS = {
+    metrics_demo.IMAGE_JUDGE: ("judge_agreement", "judge_alternative_annotator", "judge_scores"),
+    metrics_demo.ATTRIBUTE_JUDGE: ("judge_agreement", "judge_scores"),
+}
+"""Machine judge -> what is computed of it. Too few attributes for tests of annotators: each rated ten."""
 
 
 class Command(BaseCommand):
@@ -55,7 +61,9 @@ class Command(BaseCommand):
         finished = studies.make_finished(scenario=loaded_scenario, plans=plans, truth=drawn, by=lead, now=now)
         rating = studies.make_open(scenario=loaded_scenario, by=lead, now=now)
         source = loaded_scenario.source["name"]
-        answers = metrics_demo.load(image_set=pictures.IMAGE_SET, source=source, by=lead)
+        answers = metrics_demo.load(
+            image_set=pictures.IMAGE_SET, source=source, study=studies.FINISHED, by=lead
+        )
         runs = self._score()
         counts = {
             "logins": len(users),
@@ -71,19 +79,30 @@ class Command(BaseCommand):
         """Compute the scores that the dashboards show first; return the number of new runs."""
         study = Study.objects.get(name=studies.FINISHED)
         computed = 0
-        for metric in METRICS:
-            for variant in VARIANTS:
-                run = score_runs.request(study=study, metric=metric, variant=variant)
-                if run.state == JobState.PENDING:
-                    score_runs.compute(run_id=run.pk)
-                    computed += 1
-                run.refresh_from_db()
-                if run.error:
-                    raise CommandError(
-                        f"The demonstration is loaded, but {metric} ({variant}) could not be computed: "
-                        f"{run.error}"
-                    )
+        for metric, variant, parameters in _wanted_scores():
+            run = score_runs.request(study=study, metric=metric, variant=variant, parameters=parameters)
+            if run.state == JobState.PENDING:
+                score_runs.compute(run_id=run.pk)
+                computed += 1
+            run.refresh_from_db()
+            if run.error:
+                raise CommandError(
+                    f"The demonstration is loaded, but {metric} ({variant}) could not be computed: "
+                    f"{run.error}"
+                )
         return computed
+
+
+def _wanted_scores() -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Metric, variant and parameters of each."""
+    for metric in METRICS:
+        for variant in VARIANTS:
+            yield metric, variant, {}
+    registered = {metric.name for metric in registry.metrics()}
+    for judge, of_judge in JUDGE_METRICS.items():
+        for metric in of_judge:
+            if metric in registered:
+                yield metric, VARIANTS[0], {"judge": judge}
 
 
 @contextmanager
