@@ -33,11 +33,11 @@ class Evaluated:
 
 
 def check_run(run: Run) -> None:
-    """Raises CandidatesRefused for a run that does not complete texts."""
-    if run.kind != RunKind.COMPLETIONS:
+    """Raises CandidatesRefused for a run that completes no texts, or that judges a study's items."""
+    if run.kind != RunKind.COMPLETIONS or (run.recipe.get("design") or {}).get("study"):
         raise CandidatesRefused(
             f"Run {run.pk} makes {run.get_kind_display().lower()}: candidates are found in the answers of "
-            "runs of completions."
+            "runs of completions that are about no study."
         )
 
 

@@ -23,7 +23,8 @@ _SCANNED = 1000
 
 def completion_runs() -> QuerySet[Run]:
     """The runs whose answers may hold candidates, newest first."""
-    return Run.objects.filter(kind=RunKind.COMPLETIONS).order_by("-pk")
+    of_no_study = Run.objects.filter(recipe__design__study__isnull=True)  # else they are about its items
+    return of_no_study.filter(kind=RunKind.COMPLETIONS).order_by("-pk")
 
 
 def find_run(name: str) -> Run:

@@ -12,7 +12,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import IdentityGroup, Image, ImageSet
 from generation.models import Answer, Caption, Run, RunKind, RunState
-from metrics.core.purposes import ASSOCIATIONS, BRIGHTNESS, VISUAL_QUESTIONS
+from metrics.core.purposes import ASSOCIATIONS, BRIGHTNESS, MACHINE_JUDGE, VISUAL_QUESTIONS
 from metrics.marking.stats import Counts, in_order_of_images
 from metrics.marking.words import WordList
 
@@ -45,8 +45,8 @@ def groups_of_set(image_set: ImageSet) -> list[IdentityGroup]:
 
 
 def runs_of_set(image_set: ImageSet) -> list[Run]:
-    """The runs that caption or describe its images, oldest first; without those that ask questions, interpret
-    images or measure brightness, whose answers are no descriptions."""
+    """The runs that caption or describe its images, oldest first; without those that ask questions, judge
+    items, interpret images or measure brightness, whose answers are no descriptions."""
     runs = Run.objects.filter(image_set=image_set, kind__in=KINDS).exclude(pk__in=_runs_without_texts())
     return list(runs.order_by("pk"))
 
@@ -54,7 +54,7 @@ def runs_of_set(image_set: ImageSet) -> list[Run]:
 def _runs_without_texts() -> QuerySet[Any]:
     # A key that is not there makes a condition null, so that exclude() by it would lose the other runs.
     design = "recipe__design"
-    never = Q(**{f"{design}__purpose__in": (VISUAL_QUESTIONS, BRIGHTNESS)})
+    never = Q(**{f"{design}__purpose__in": (VISUAL_QUESTIONS, BRIGHTNESS, MACHINE_JUDGE)})
     # Of associations, only runs that describe images (T2I) have an instruction; the others interpret them.
     interpreted = Q(**{f"{design}__purpose": ASSOCIATIONS, f"{design}__instruction__isnull": True})
     return Run.objects.filter(never | interpreted).values("pk")
