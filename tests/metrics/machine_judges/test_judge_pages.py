@@ -13,7 +13,7 @@ from generation.recipes.limits import Limits, as_json
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics import cast
-from tests.metrics.machine_judges.judged import judge, planned
+from tests.metrics.machine_judges.judged import answer, judge, planned
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pages]
 
@@ -62,7 +62,8 @@ def form(chosen: str, **changes: object) -> dict[str, object]:
 
 def test_the_list_says_what_each_judge_is_asked_and_what_it_used(client, maker):
     study = hats(maker)
-    run = judge(study, TaskKind.DEPICTION, lambda *_: 1, boxes="pixels", again=2, times=2, name="two-samples")
+    asked = {"boxes": "pixels", "again": 2, "times": 2, "name": "two-samples"}
+    run = answer(planned(study, TaskKind.DEPICTION, **asked), lambda job: "a hat")
     limits = as_json(Limits(price_in=1000.0, price_out=10_000.0))
     Run.objects.filter(pk=run.pk).update(limits=limits, recipe={**run.recipe, "revision": "v7"})
     text = re.sub(r"\s+", " ", page(client, study))
@@ -312,9 +313,9 @@ def test_the_list_asks_as_many_queries_for_many_as_for_one(client, maker, django
     judge(study, TaskKind.VISUAL_NATURE, lambda *_: 5, name="first")
     address = reverse("judges", args=[study.name])
     client.get(address)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         client.get(address)
     for number in range(3):
         judge(study, TaskKind.VISUAL_NATURE, lambda *_: 5, name=f"more-{number}")
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         client.get(address)
