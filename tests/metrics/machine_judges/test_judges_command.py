@@ -74,8 +74,14 @@ def counted(monkeypatch):
         return [ScoreRow("counted", 0.25, judge.readings.asked["base"], part=f"seed: {inputs.seed}")]
 
     made = Metric(
-        name="counted", version=1, title="Counted", unit="answers", direction="more",
-        definition="How many answers.", names=(("counted", "answers"),), section="§16",
+        name="counted",
+        version=1,
+        title="Counted",
+        unit="answers",
+        direction="more",
+        definition="How many answers.",
+        names=(("counted", "answers"),),
+        section="§16",
         compute=compute,
         rule=describe_judge,
         fingerprint=judge_fingerprint,
