@@ -12,6 +12,7 @@ from metrics.depiction import views as depiction
 from metrics.embedding_tests.views import results as embedding_test_results
 from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
+from metrics.machine_judges.views import judges as machine_judges
 from metrics.marking import views as marking
 from metrics.planning import views as planning
 from metrics.pull import views as pull
@@ -116,6 +117,8 @@ urlpatterns = [
     path("studies/<slug:name>/compare/", comparisons.compare, name="compare"),
     path("studies/<slug:name>/quality/", quality.quality, name="quality"),
     path("studies/<slug:name>/quality/table.csv", quality.quality_csv, name="quality_csv"),
+    path("studies/<slug:name>/judges/", machine_judges.judges, name="judges"),
+    path("studies/<slug:name>/judges/new/", machine_judges.new_judge, name="new_judge"),
     path("studies/<slug:name>/plan/", planning.plan_study, name="plan_study"),
     path("studies/<slug:name>/plan/figure.<slug:fmt>", planning.plan_figure_file, name="plan_figure"),
     path("studies/<slug:name>/plan/plan.<slug:fmt>", planning.plan_file, name="plan_file"),

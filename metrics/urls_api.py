@@ -12,6 +12,7 @@ from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
 from metrics.embedding_tests import api as embedding_tests
 from metrics.inference import api as inference
+from metrics.machine_judges.api import judges as machine_judges
 from metrics.marking import api as marking
 from metrics.planning import api as planning
 from metrics.quality import api as quality
@@ -133,6 +134,7 @@ urlpatterns = [
     path("studies/<slug:name>/identities", depiction.Identities.as_view(), name="identities"),
     path("studies/<slug:name>/progress", dashboards.Progress.as_view(), name="progress"),
     path("studies/<slug:name>/quality", quality.Quality.as_view(), name="quality"),
+    path("studies/<slug:name>/judges", machine_judges.Judges.as_view(), name="judges"),
     path("studies/<slug:name>/plan", planning.Plan.as_view(), name="plan"),
     path(
         "studies/<slug:name>/plan/figure/<slug:file_format>",

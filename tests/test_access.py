@@ -187,6 +187,9 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "methods": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
     **dict.fromkeys(("quality", "quality_csv"), (LEADS, READ_ONLY)),
     **dict.fromkeys(("plan_study", "plan_figure", "plan_file"), (LEADS, READ_ONLY)),
+    # a lead sees the judges; who may also set up studies plans them
+    "judges": (LEADS, READ_ONLY),
+    "new_judge": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     "overview": (LEADS, READ_ONLY),
     "identities": (LEADS, READ_ONLY),
     "identity": (LEADS, READ_ONLY),
@@ -553,7 +556,7 @@ LEAD_PAGES = (
     *("overview", "overview_live", "identities", "identity", "figure", *EXPORTS),
     *("agreement", "attributes", "gallery", "compare", "pull", "fresh_scores", "figures", "figure_page"),
     *("quality", "quality_csv", "webhooks", "exposure", "exposure_csv"),
-    *("plan_study", "plan_figure", "plan_file"),
+    *("plan_study", "plan_figure", "plan_file", "judges", "new_judge"),
 )
 
 

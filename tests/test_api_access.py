@@ -238,6 +238,9 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "studies/words/quality"): (READ, LEADS),
     ("GET", "studies/words/plan"): (READ, LEADS),
     ("GET", "studies/words/plan/figure/csv"): (READ, LEADS),
+    ("GET", "studies/words/judges"): (READ, LEADS),
+    # planned by leads who may also set up studies; the task is not named
+    ("POST", "studies/words/judges"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "studies/words/figures"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus/csv"): (READ, LEADS),

@@ -42,6 +42,7 @@ from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.machine_judges.judged import judge
 from tests.metrics.visual_questions import asked as questions
 from tests.test_access import OWN, World, urls
 
@@ -76,7 +77,7 @@ WITHOUT_ROWS = {
     *("second_factor", "attribute", "export_columns", "run_answer", "run_answer_text", "run_limits"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
-    *("plan_study", "plan_figure", "plan_file"),
+    *("plan_study", "plan_figure", "plan_file", "new_judge"),
     # with more tests in tests/metrics/embedding_tests
     *("new_embedding_tests", "edit_embedding_tests", "embedding_test_file", "embedding_test_encoders"),
     *("embedding_test_ranking", "embedding_test_figure", "embedding_test_download"),
@@ -178,6 +179,7 @@ class Growing(World):
         embedding_tests.stored(self.embedded, f"tests-{number}")
         questions.a_run(f"questions-{number}", image_set=self.image.image_set)
         measured.empty_run(f"measured {number}")
+        judge(self.words, TaskKind.VISUAL_NATURE, lambda *_: 1, name=f"judge-{number}")
         measured.add_image(self.brightness, f"Group {number}", 100)
         answer(self.answered, f"answer {number}", ended=f"reason {number}")
         factories.image(image_set=run.image_set)
@@ -279,7 +281,17 @@ def test_no_page_asks_more_often_when_there_is_more(client, world):
 
 def test_no_page_of_a_lead_or_an_annotator_does_either(client, world):
     client.force_login(world.people["lead"])
-    pages = ("home", "overview", "people", "invitations", "webhooks", "exposure", "quality", "image_sets")
+    pages = (
+        "home",
+        "overview",
+        "people",
+        "invitations",
+        "webhooks",
+        "exposure",
+        "quality",
+        "image_sets",
+        "judges",
+    )
     on_images = ("embedding_tests", "visual_questions", "marking", "brightness")
     compare(client, world, {name: world.pages[name] for name in pages + on_images}, need_no_rows=set())
 

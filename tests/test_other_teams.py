@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 from django.apps import apps
 from django.core.files.base import ContentFile
-from django.urls import resolve
+from django.urls import resolve, reverse
 
 from annotation.api import tokens
 from annotation.models import CatalogueImport, Delivery, ExportJob, Invitation, TaskKind, Webhook
@@ -25,6 +25,7 @@ from tests.metrics.associations import judged
 from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
+from tests.metrics.machine_judges.judged import judge
 from tests.metrics.visual_questions import asked as questions
 from tests.test_access import urls
 
@@ -342,6 +343,55 @@ def test_numbers_of_others_in_a_query_show_nothing_of_theirs(client, teams, role
         assert MARK not in text_of(answer), url
         seen += answer.status_code == 200
     assert seen > (15 if role == "annotator" else 40), "most pages were looked at"
+
+
+@pytest.mark.parametrize("task", ["visual_nature", "depiction"])
+def test_judges_of_another_study_are_not_there_for_who_may_see_all_other_runs(client, teams, task):
+    """Their prompts hold what that study asks, and their names may hold that there is such a study."""
+    _, theirs = teams
+    maker = factories.user("maker", lead=True)
+    run = judge(theirs.study, task, lambda *_: 1, name=f"judge-{MARK}", boxes=None)
+    parts = {"number": run.pk, "job": run.answers.earliest("pk").pk}
+    doors = [(name, route) for name, route in DOORS if re.search(r"/(candidate-)?runs/<int:", f"/{route}")]
+    assert len(doors) > 15
+    client.force_login(maker)
+    program, before = Program(maker), everything()
+
+    def given(match: re.Match[str], name: str) -> str:
+        part = match[2] or match[3]
+        return str(ACTIONS[name] if part == "action" else {**CHOSEN, **parts, "pk": run.pk}.get(part, 1))
+
+    for name, route in doors:
+        url = "/" + PART.sub(partial(given, name=name), route)
+        for method, ask in ways(client, name, program):
+            answer = ask(url)
+            assert answer.status_code in DENIED or "scope" in answer.text, (method, url)
+    lists = ["runs", "candidate_runs", "association_runs", "marking", "api:runs"]
+    addresses = [reverse(name) for name in lists]
+    addresses += [reverse("image_set", args=[theirs.image.image_set.name])]
+    addresses += [f"{reverse('new_run', args=[run.kind])}?like={run.pk}"]
+    for url in addresses:
+        page = client.get(url)
+        assert page.status_code == 200, url
+        assert f"judge-{MARK}" not in text_of(page), url
+        assert f"/runs/{run.pk}/" not in text_of(page), url
+    named = program.post(
+        "runs", {"kind": "completions", "backend": "fake", "prompts": ["x"], "name": run.name}
+    )
+    assert named.status_code == 422
+    assert theirs.study.name not in named.text
+    assert everything() == before
+
+
+def test_leads_find_the_judges_of_their_study_among_the_runs(client, teams):
+    ours, _ = teams
+    run = judge(ours.study, "visual_nature", lambda *_: 1)
+    ours.study.leads.add(maker := factories.user("maker", lead=True))
+    for user in (maker, factories.user("root", admin=True)):
+        client.force_login(user)
+        assert run.name in text_of(client.get(reverse("runs")))
+        assert client.get(reverse("run_answers", args=[run.pk])).status_code == 200
+        assert run.name not in text_of(client.get(reverse("candidate_runs")))
 
 
 def test_everything_that_an_address_can_name_has_an_owner(teams):

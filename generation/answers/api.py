@@ -20,6 +20,7 @@ from generation.answers import queries
 from generation.answers.queries import SEARCHED, Filters
 from generation.answers.serializers import AnswerSerializer, OneAnswerSerializer
 from generation.models import ASKINGS, Run
+from generation.plans.queries.runs import visible_runs
 
 operation = partial(extend_schema, tags=["runs"])
 LISTED = 10_000
@@ -97,7 +98,7 @@ def _visible_run(request: Request, number: int) -> Run:
     """A run that asks a model, for accounts that may plan such runs; Http404 for others."""
     if not policies.may_make_images(request.user):
         raise Http404
-    return get_object_or_404(Run, pk=number, kind__in=ASKINGS)
+    return get_object_or_404(visible_runs(request.user), pk=number, kind__in=ASKINGS)
 
 
 def _position(request: Request, cursor: str | None) -> dict[str, Any]:

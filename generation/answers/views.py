@@ -12,6 +12,7 @@ from generation.answers.forms import FilterForm
 from generation.answers.services import downloads
 from generation.core.access import image_makers_only
 from generation.models import ASKINGS, Answer, Run
+from generation.plans.queries.runs import visible_runs
 from generation.recipes.display import recipe_rows
 
 PER_PAGE = 50
@@ -19,15 +20,15 @@ SHOWN = 20_000
 """Characters of one answer on its page; the rest is in its text file."""
 
 
-def _run(pk: int) -> Run:
-    """A run that asks a model; Http404 for others."""
-    return get_object_or_404(Run.objects.select_related("image_set"), pk=pk, kind__in=ASKINGS)
+def _run(request: LoggedIn, pk: int) -> Run:
+    """A run that asks a model, if the account may see it; Http404 for others."""
+    return get_object_or_404(visible_runs(request.user), pk=pk, kind__in=ASKINGS)
 
 
 @image_makers_only
 @require_safe
 def answer_list(request: LoggedIn, pk: int) -> HttpResponse:
-    run = _run(pk)
+    run = _run(request, pk)
     endings = queries.endings(run)
     form = FilterForm(request.GET, endings=endings)
     filters = form.filters()
@@ -55,7 +56,7 @@ def answer_list(request: LoggedIn, pk: int) -> HttpResponse:
 @require_safe
 def answer_page(request: LoggedIn, pk: int, job: int) -> HttpResponse:
     """What was asked and what came back. A long text is cut; all of it is at `answer_text`."""
-    run = _run(pk)
+    run = _run(request, pk)
     found = queries.one(run, job, characters=SHOWN)
     if found is None:
         raise Http404
@@ -75,7 +76,7 @@ def answer_page(request: LoggedIn, pk: int, job: int) -> HttpResponse:
 @require_safe
 def answer_text(request: LoggedIn, pk: int, job: int) -> HttpResponse:
     """The whole text of an answer, as a file."""
-    answer = get_object_or_404(Answer.objects.only("text"), run=_run(pk), job=job)
+    answer = get_object_or_404(Answer.objects.only("text"), run=_run(request, pk), job=job)
     return HttpResponse(
         answer.text,
         content_type="text/plain; charset=utf-8",
@@ -87,7 +88,7 @@ def answer_text(request: LoggedIn, pk: int, job: int) -> HttpResponse:
 @require_GET
 def answer_download(request: LoggedIn, pk: int, fmt: str) -> HttpResponseBase:
     """All answers that match the page's filters."""
-    run = _run(pk)
+    run = _run(request, pk)
     if fmt not in downloads.FORMATS:
         raise Http404
     form = FilterForm(request.GET, endings=queries.endings(run))

@@ -22,6 +22,7 @@ from annotation.models import (
     TaskKind,
 )
 from generation.models import Caption, Embedding, Job, Provenance, Run, RunKind
+from generation.plans.queries.runs import visible_runs
 from generation.recipes.prompts import PromptSet
 from generation.recipes.series import series_number, series_place
 
@@ -69,9 +70,10 @@ def image_set_rows(sets: Sequence[ImageSet], *, user: User) -> list[SetRow]:
 
 
 def gallery(
-    image_set: ImageSet, *, group: str = "", prompt_set: str = "", page: str | int | None = None
+    image_set: ImageSet, *, user: User, group: str = "", prompt_set: str = "", page: str | int | None = None
 ) -> Gallery:
-    """A page of a set's images, by group and number. `group`: a group's id, "" for all."""
+    """A page of a set's images, by group and number. `group`: a group's id, "" for all; `runs`:
+    those that `user` may see."""
     images = image_set.images.select_related("group").order_by("group__name", "group", "index")
     counted = images.order_by().values_list("group").annotate(Count("pk"))
     numbers = dict(counted)
@@ -92,7 +94,7 @@ def gallery(
         page=Paginator(images, IMAGES_PER_PAGE).get_page(page),
         groups=groups,
         prompt_sets=prompt_sets,
-        runs=list(image_set.runs.order_by("kind", "-pk")),
+        runs=list(visible_runs(user).filter(image_set=image_set).order_by("kind", "-pk")),
     )
 
 

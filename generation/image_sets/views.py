@@ -34,7 +34,9 @@ def image_set_gallery(request: LoggedIn, name: str) -> HttpResponse:
     image_set = get_visible_image_set(request, name)
     group, prompt_set = request.GET.get("group", ""), request.GET.get("prompts", "")
     labels = dict(PROMPT_SET_CHOICES)
-    gallery = sets.gallery(image_set, group=group, prompt_set=prompt_set, page=request.GET.get("page"))
+    gallery = sets.gallery(
+        image_set, user=request.user, group=group, prompt_set=prompt_set, page=request.GET.get("page")
+    )
     return render(
         request,
         "generation/image_sets/image_set.html",

@@ -19,6 +19,7 @@ from annotation.api.resource import Resource
 from generation.answers import queries as answers
 from generation.jobs import tasks
 from generation.models import IMPORTED, Run
+from generation.plans.queries.runs import visible_runs
 from generation.runs import limits, queries
 from generation.runs import services as runs
 from generation.runs.bodies import BODIES, LimitsBody, as_form_data
@@ -149,7 +150,7 @@ def _run_detail(run: Run) -> Any:
 
 
 def _visible_runs(request: Request) -> QuerySet[Run]:
-    """All runs, for accounts that may generate images; Http404 for others."""
+    """The runs that the account may see, if it may generate images; Http404 for others."""
     if not policies.may_make_images(request.user):
         raise Http404
-    return queries.all_runs()
+    return visible_runs(request.user)

@@ -21,6 +21,7 @@ from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.models import ASKINGS, IMPORTED, Run, RunKind, RunState
 from generation.plans.prompt_choices import PROMPT_CHOICES
+from generation.plans.queries.runs import visible_runs
 from generation.recipes import recipes
 from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
@@ -78,7 +79,7 @@ def _initial(request: LoggedIn, kind: str) -> dict[str, Any]:
     like = request.GET.get("like", "")
     run = None
     if like.isascii() and like.isdigit() and len(like) < 19:
-        run = Run.objects.select_related("image_set").filter(pk=int(like), kind=kind).first()
+        run = visible_runs(request.user).filter(pk=int(like), kind=kind).first()
     if run is not None:
         initial = _settings(run)
     for name, field in (("set", "image_set"), ("study", "study")):
@@ -128,7 +129,7 @@ def _initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
 @image_makers_only
 @require_safe
 def run_list(request: LoggedIn) -> HttpResponse:
-    page = Paginator(queries.all_runs(), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(visible_runs(request.user), RUNS_PER_PAGE).get_page(request.GET.get("page"))
     rows = queries.run_rows(list(page))
     return render(request, "generation/runs/runs.html", {"page": page, "rows": rows, "here": "runs"})
 
@@ -136,7 +137,7 @@ def run_list(request: LoggedIn) -> HttpResponse:
 @image_makers_only
 @require_safe
 def run(request: LoggedIn, pk: int) -> HttpResponse:
-    found = get_object_or_404(queries.all_runs(), pk=pk)
+    found = get_object_or_404(visible_runs(request.user), pk=pk)
     return _run_page(request, found, LimitsForm(run=found))
 
 
@@ -181,7 +182,7 @@ def _run_page(request: LoggedIn, found: Run, limits_form: LimitsForm) -> HttpRes
 @require_safe
 def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
     """The progress as the page shows it; `version` changes when other parts of the page change."""
-    progress = queries.progress(get_object_or_404(Run, pk=pk))
+    progress = queries.progress(get_object_or_404(visible_runs(request.user), pk=pk))
     return JsonResponse(
         {
             **progress_texts(progress),
@@ -196,7 +197,7 @@ def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
 def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
     if action not in runs.ACTIONS:
         raise Http404
-    found = get_object_or_404(queries.all_runs(), pk=pk)
+    found = get_object_or_404(visible_runs(request.user), pk=pk)
     settings = _settings(found) if action == "discard" else {}
     try:
         changed = runs.ACTIONS[action](run=found, by=request.user)
@@ -220,7 +221,7 @@ def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
 @require_POST
 def run_limits(request: LoggedIn, pk: int) -> HttpResponse:
     """Replace the limits; what is wrong is said on the run's page."""
-    found = get_object_or_404(queries.all_runs(), pk=pk)
+    found = get_object_or_404(visible_runs(request.user), pk=pk)
     form = LimitsForm(request.POST, run=found)
     wanted = form.limits() if form.is_valid() else None
     if wanted is None and limits.may_change(found, found.state):

@@ -153,7 +153,8 @@ def _task(choice: Choice) -> Task:
         known = ", ".join(choice.study.tasks.order_by("kind").values_list("kind", flat=True))
         raise PlanRefused(
             _("The study '%(study)s' has no task '%(task)s'. It has: %(known)s.")
-            % {"study": choice.study.name, "task": choice.task, "known": known or _("none yet")}
+            % {"study": choice.study.name, "task": choice.task, "known": known or _("none yet")},
+            field="task",
         )
     if choice.study.status == StudyStatus.DRAFT:
         raise PlanRefused(_("The items of a draft can still change. Open the study first."))
@@ -168,21 +169,31 @@ def _check(recipe: JudgeRecipe, choice: Choice, task: Task) -> None:
             else _("This task has no images. Ask a language model: plan completions.")
         )
     if choice.boxes not in list(Boxes):
-        raise PlanRefused(_("Boxes: choose one of %(known)s.") % {"known": ", ".join(Boxes)})
+        raise PlanRefused(_("Boxes: choose one of %(known)s.") % {"known": ", ".join(Boxes)}, field="boxes")
     if choice.boxes != Boxes.NONE and task.kind != TaskKind.DEPICTION:
-        raise PlanRefused(_("This task has no images, so it has no boxes. Choose none."))
+        raise PlanRefused(_("This task has no images, so it has no boxes. Choose none."), field="boxes")
     if choice.again < 0:
-        raise PlanRefused(_("Ask about 0 or more items again."))
+        raise PlanRefused(_("Ask about 0 or more items again."), field="again")
+    if not choice.again and (choice.wording.strip() or choice.languages):
+        raise PlanRefused(
+            _(
+                "Other wordings and languages are for items that are asked about again, and there are none. "
+                "Choose a number of items, or leave the other two empty."
+            ),
+            field="again",
+        )
     for place in ("[attr]", "[id]"):
         if choice.wording.strip() and (place in choice.wording) != (place in task.wording):
             raise PlanRefused(
                 _("The other wording must have the same places as the study's: “%(wording)s”.")
-                % {"wording": task.wording}
+                % {"wording": task.wording},
+                field="wording",
             )
     if lacking := sorted(set(choice.languages) - set(task.translations)):
         raise PlanRefused(
             _("The task is not translated into: %(lacking)s. It is into: %(known)s.")
-            % {"lacking": ", ".join(lacking), "known": ", ".join(sorted(task.translations)) or _("none yet")}
+            % {"lacking": ", ".join(lacking), "known": ", ".join(sorted(task.translations)) or _("none yet")},
+            field="languages",
         )
 
 

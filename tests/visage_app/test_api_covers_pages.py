@@ -109,6 +109,8 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "agreement": (f"GET {S}/agreement", *NUMBERS),
     "quality": (f"GET {S}/quality", f"GET {S}/agreement"),
     "quality_csv": (f"GET {S}/quality",),
+    "judges": (f"GET {S}/judges",),
+    "new_judge": (f"POST {S}/judges",),
     "plan_study": (f"GET {S}/plan",),
     "plan_figure": (f"GET {S}/plan/figure/{{file_format}}",),
     "plan_file": (f"GET {S}/plan",),

@@ -63,11 +63,12 @@ class RunForm(forms.Form):
         try:
             return self.build_plan(self.recipe())
         except (RecipeRefused, PlanRefused) as refused:
+            field = getattr(refused, "field", "")
             match = re.fullmatch(r"recipe: (\w+)[^:]*: (.+)", str(refused), re.DOTALL)
             if match and match[1] in self.fields:
                 self.add_error(match[1], match[2][0].upper() + match[2][1:])
             else:
-                self.add_error(None, str(refused))
+                self.add_error(field if field in self.fields else None, str(refused))
         return None
 
     def main_fields(self) -> list[forms.BoundField]:

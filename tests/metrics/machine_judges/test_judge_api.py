@@ -1,0 +1,126 @@
+"""The API with which leads see and plan the judges of a study."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import Study, TaskKind
+from generation.models import Run, RunState
+from tests import factories
+from tests.annotation.api.calls import Program
+from tests.metrics import cast
+from tests.metrics.machine_judges.judged import judge
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def maker():
+    return factories.user("maker", lead=True)
+
+
+def words(*leads) -> Study:
+    return factories.rating_study(name="words", leads=leads)
+
+
+def test_every_setting_comes_into_the_plan(maker):
+    study = cast.depiction_study(name="hats", leads=[maker])
+    study.tasks.get().units.first().image.image_set.images.update(file="made-up.png", sha256="0" * 64)
+    task = study.tasks.get()
+    text = {"wording": "¿Se ve [attr]?", "instructions": "Mira."}
+    task.translations = {"es": text}
+    task.save()
+    other = "Which of these do you see?" + "".join(
+        f" {place}" for place in ("[attr]", "[id]") if place in task.wording
+    )
+    body = {
+        "task": "depiction",
+        "backend": "fake",
+        "boxes": "thousandths",
+        "again": 2,
+        "wording": other,
+        "languages": ["es"],
+        "seed": 7,
+        "times": 3,
+        "temperature": 0.5,
+        "name": "all",
+        "options": {},
+        "stop": ["END"],
+        "token_limit": 100_000,
+    }
+    answer = Program(maker).post("studies/hats/judges", body)
+    assert answer.status_code == 201, answer.text
+    run = Run.objects.get()
+    design = run.recipe["design"]
+    assert {name: design[name] for name in ("boxes", "again", "wording", "languages", "seed")} == {
+        "boxes": "thousandths",
+        "again": 2,
+        "wording": other,
+        "languages": ["es"],
+        "seed": 7,
+    }
+    assert (run.recipe["seed"], run.recipe["times"], run.recipe["temperature"]) == (7, 3, 0.5)
+    assert (run.recipe["stop"], run.limits) == (["END"], {"tokens": 100_000})
+    assert (run.kind, run.image_set) == ("descriptions", task.image_set)
+
+
+def test_the_api_lists_and_plans(maker):
+    lead = factories.user("lead")
+    study = words(maker, lead)
+    program = Program(maker)
+    body = {"task": "visual_nature", "backend": "fake", "name": "by-program", "again": 1}
+    preview = program.post("studies/words/judges?dry_run=true", body)
+    items = study.tasks.get().units.count()
+    assert (preview.status_code, preview.json()["added"]) == (200, items + 1)
+    assert not Run.objects.exists()
+    assert program.post("studies/words/judges", body).status_code == 201
+    again = program.post("studies/words/judges", body).json()
+    assert (again["added"], Run.objects.count()) == (0, 1)
+    assert Run.objects.get().state == RunState.PLANNED
+    judge(study, TaskKind.VISUAL_NATURE, lambda *_: 5, name="answered")
+    [newest, oldest] = Program(lead).get("studies/words/judges").json()["results"]
+    assert (newest["name"], oldest["name"]) == ("answered", "by-program")
+    assert oldest["variants"] == ["base", "order"]
+    assert (oldest["task"], oldest["boxes"], oldest["again"], oldest["cost"]) == (
+        "visual_nature",
+        "none",
+        1,
+        None,
+    )
+    assert (newest["jobs"]["done"], newest["tokens_in"], newest["seconds"]) == (items, 100 * items, items / 2)
+    assert newest["simulated"] is True
+    running = program.get("studies/words/judges?state=done&task=visual_nature").json()["results"]
+    assert [one["name"] for one in running] == ["answered"]
+    assert program.get("studies/words/judges?task=depiction").json()["results"] == []
+    first = program.get("studies/words/judges?limit=1").json()
+    following = program.get(first["next"].partition("/api/v1/")[2]).json()
+    assert [one["name"] for one in following["results"]] == ["by-program"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"task": "depiction"}, "task"),
+        ({"wording": "Is it visible?", "again": 1}, "wording"),
+        ({"cost_limit": 5}, "cost_limit"),
+        ({"backend": "none"}, "backend"),
+    ],
+)
+def test_the_api_refuses_what_the_page_refuses(maker, change, field):
+    words(maker)
+    body = {"task": "visual_nature", "backend": "fake", **change}
+    answer = Program(maker).post("studies/words/judges", body)
+    assert answer.status_code == 422
+    assert [one["pointer"] for one in answer.json()["errors"]] == [f"/{field}"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"boxes": "pixels"}, {"languages": ["es"]}, {"again": 1, "languages": ["xx"]}]
+)
+def test_what_the_form_of_a_study_does_not_offer_is_not_ignored(maker, change):
+    words(maker)
+    answer = Program(maker).post(
+        "studies/words/judges", {"task": "visual_nature", "backend": "fake", **change}
+    )
+    assert answer.status_code == 422
+    assert not Run.objects.exists()
