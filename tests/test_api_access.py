@@ -238,6 +238,7 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "studies/words/quality"): (READ, LEADS),
     ("GET", "studies/words/plan"): (READ, LEADS),
     ("GET", "studies/words/plan/figure/csv"): (READ, LEADS),
+    ("GET", "studies/words/judges/{judge}"): (READ, LEADS),
     ("GET", "studies/words/figures"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus/csv"): (READ, LEADS),
@@ -266,6 +267,7 @@ NUMBERED = (
     "tests",
     "questions",
     "brightness",
+    "judge",
     "asked",
     "found",
 )
@@ -331,6 +333,7 @@ class ApiWorld(World):
             "tests": self.tests.pk,
             "questions": self.questions.pk,
             "brightness": self.brightness.pk,
+            "judge": self.judge.pk,
             "asked": self.asked.pk,
             "found": self.associations.run_id,
             "pair": self.associations.associations.get().pk,
