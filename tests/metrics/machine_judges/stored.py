@@ -84,4 +84,5 @@ def score(name: str, value, **fields) -> Score:
 def agreement(part: str, judge, people, difference, *, q: float | None = None, **fields) -> list[tuple]:
     """The rows of agreement of one part."""
     rows = [("judge_percentage", judge), ("people_percentage", people), ("percentage_difference", difference)]
-    return [(name, part, value, fields) for name, value in [*rows, ("percentage_difference_q", q)]]
+    adjusted = [] if q is None else [("percentage_difference_q", q)]
+    return [(name, part, value, fields) for name, value in [*rows, *adjusted]]
