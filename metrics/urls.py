@@ -13,6 +13,7 @@ from metrics.embedding_tests.views import results as embedding_test_results
 from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
 from metrics.machine_judges.views import judges as machine_judges
+from metrics.machine_judges.views import results as judge_results
 from metrics.marking import views as marking
 from metrics.planning import views as planning
 from metrics.pull import views as pull
@@ -25,6 +26,7 @@ from metrics.votes import views as votes
 _ASSOCIATIONS = "associations/<int:pk>/"
 _CANDIDATES = "candidate-runs/<int:pk>/"
 _EMBEDDING_TESTS = "embedding-tests/<int:pk>/"
+_JUDGE = "studies/<slug:name>/judges/<int:number>/"
 
 urlpatterns = [
     path("associations/new/", association_plans.plan_associations, name="plan_associations"),
@@ -123,6 +125,8 @@ urlpatterns = [
     path("studies/<slug:name>/plan/figure.<slug:fmt>", planning.plan_figure_file, name="plan_figure"),
     path("studies/<slug:name>/plan/plan.<slug:fmt>", planning.plan_file, name="plan_file"),
     path("studies/<slug:name>/pull/", pull.pull, name="pull"),
+    path(_JUDGE, judge_results.judge, name="judge"),
+    path(f"{_JUDGE}figures/<slug:figure>.<slug:fmt>", judge_results.judge_figure, name="judge_figure"),
     path("studies/<slug:name>/figures/", figures.figure_list, name="figures"),
     path("studies/<slug:name>/figures/<slug:figure>/", figures.figure_page, name="figure_page"),
     path("studies/<slug:name>/figures/<slug:figure>.<slug:fmt>", figures.figure_file, name="figure"),

@@ -13,6 +13,7 @@ from metrics.depiction import api as depiction
 from metrics.embedding_tests import api as embedding_tests
 from metrics.inference import api as inference
 from metrics.machine_judges.api import judges as machine_judges
+from metrics.machine_judges.api import results as judge_results
 from metrics.marking import api as marking
 from metrics.planning import api as planning
 from metrics.quality import api as quality
@@ -141,6 +142,7 @@ urlpatterns = [
         planning.PlanFigure.as_view(),
         name="plan_figure",
     ),
+    path("studies/<slug:name>/judges/<int:number>", judge_results.JudgeResults.as_view(), name="judge"),
     path("studies/<slug:name>/gallery", depiction.Gallery.as_view(), name="gallery"),
     path("studies/<slug:name>/figures", dashboards.Figures.as_view(), name="figures"),
     path(_FIGURE, dashboards.OneFigure.as_view(), name="figure"),

@@ -39,6 +39,7 @@ from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.machine_judges.judged import judge
 from tests.metrics.visual_questions import asked as questions
 
 pytestmark = pytest.mark.django_db
@@ -190,6 +191,9 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     # a lead sees the judges; who may also set up studies plans them
     "judges": (LEADS, READ_ONLY),
     "new_judge": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    "judge": (LEADS, READ_ONLY),
+    # there are no scores yet
+    "judge_figure": ((LOGIN, NONE, NONE, NONE, NONE, NONE), READ_ONLY),
     "overview": (LEADS, READ_ONLY),
     "identities": (LEADS, READ_ONLY),
     "identity": (LEADS, READ_ONLY),
@@ -316,6 +320,7 @@ class World:
         self.image = self._image("ours", "Mexican", into=self.pictures)
         self.their_image = self._image("theirs", "Indian", into=self.theirs)
         self.export = ExportJob.objects.create(study=self.words, by=self.people["admin"], format="csv")
+        self.judge = judge(self.words, TaskKind.VISUAL_NATURE, lambda *_: 5, name="judge")
         self.association = factories.association()
         self.import_job = CatalogueImport.objects.create(
             kind="seegull", by=self.people["admin"], files={"associations": "a.csv"}
@@ -442,6 +447,8 @@ class World:
             "figure": {"figure": "consensus", "fmt": "csv"},
             "plan_figure": {"fmt": "csv"},
             "plan_file": {"fmt": "csv"},
+            "judge": {"number": self.judge.pk},
+            "judge_figure": {"number": self.judge.pk, "figure": "agreement", "fmt": "csv"},
             "figure_page": {"figure": "consensus"},
             "person_action": {"pk": self.words.enrolments.get().pk, "action": "release"},
             "export_file": {"pk": self.export.pk},
@@ -557,6 +564,7 @@ LEAD_PAGES = (
     *("agreement", "attributes", "gallery", "compare", "pull", "fresh_scores", "figures", "figure_page"),
     *("quality", "quality_csv", "webhooks", "exposure", "exposure_csv"),
     *("plan_study", "plan_figure", "plan_file", "judges", "new_judge"),
+    *("judge", "judge_figure"),
 )
 
 
@@ -570,6 +578,8 @@ def test_another_teams_study_does_not_exist_for_who_guesses_its_name(client, wor
         "figure_page": {"figure": "consensus"},
         "plan_figure": {"fmt": "csv"},
         "plan_file": {"fmt": "csv"},
+        "judge": {"number": world.judge.pk},
+        "judge_figure": {"number": world.judge.pk, "figure": "agreement", "fmt": "csv"},
         "export_file": {"pk": 1},
     }
     for page in LEAD_PAGES:
@@ -609,6 +619,8 @@ def test_what_is_not_there_looks_the_same_as_what_is_not_yours(client, world, ro
             "figure_page": {"figure": "consensus"},
             "plan_figure": {"fmt": "csv"},
             "plan_file": {"fmt": "csv"},
+            "judge": {"number": world.judge.pk},
+            "judge_figure": {"number": world.judge.pk, "figure": "agreement", "fmt": "csv"},
             "export_file": {"pk": 1},
         }.get(page, {})
         answers = [client.get(reverse(page, kwargs={"name": name, **more})) for name in ("secret", "nosuch")]

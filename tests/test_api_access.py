@@ -241,6 +241,7 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "studies/words/judges"): (READ, LEADS),
     # planned by leads who may also set up studies; the task is not named
     ("POST", "studies/words/judges"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "studies/words/judges/{judge}"): (READ, LEADS),
     ("GET", "studies/words/figures"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus/csv"): (READ, LEADS),
@@ -269,6 +270,7 @@ NUMBERED = (
     "tests",
     "questions",
     "brightness",
+    "judge",
     "asked",
     "found",
 )
@@ -334,6 +336,7 @@ class ApiWorld(World):
             "tests": self.tests.pk,
             "questions": self.questions.pk,
             "brightness": self.brightness.pk,
+            "judge": self.judge.pk,
             "asked": self.asked.pk,
             "found": self.associations.run_id,
             "pair": self.associations.associations.get().pk,

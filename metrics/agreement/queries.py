@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
 from metrics.core.annotator_groups import GROUPINGS, MIN_GROUP_SIZE
@@ -13,6 +14,13 @@ from metrics.score_runs.queries import ScoreRequest
 
 METRIC = "agreement"
 BY = ("none", *GROUPINGS)
+BY_TEXTS = {
+    "none": _("all annotators"),
+    "gender": _("by gender"),
+    "origin": _("by origin"),
+    "pool": _("in-region and out-region"),
+}
+"""What each of BY is called on pages."""
 DIFFERENCE = "; difference: "
 """Only the parts of differences between groups of annotators contain this."""
 _WITHIN = "; within: "

@@ -2,7 +2,6 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from metrics.agreement import queries as pages
@@ -11,13 +10,6 @@ from metrics.core.answers import has_simulated_answers
 from metrics.core.studies import get_study_or_404
 from metrics.core.tables import url_with
 from metrics.score_runs import freshness, queries
-
-_TAB_TEXTS = {
-    "none": _("all annotators"),
-    "gender": _("by gender"),
-    "origin": _("by origin"),
-    "pool": _("in-region and out-region"),
-}
 
 
 @require_safe
@@ -36,7 +28,7 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
             "study": study,
             "simulated": has_simulated_answers(study),
             "by": by,
-            "choices": [(each, _TAB_TEXTS[each], url_with(request, by=each)) for each in pages.BY],
+            "choices": [(each, pages.BY_TEXTS[each], url_with(request, by=each)) for each in pages.BY],
             "run": run,
             "tasks": pages.task_agreements(run) if run else [],
             "fresh": freshness.check(study, [wanted]) if "check" in request.GET else None,

@@ -47,7 +47,8 @@ def per_cent(share: float | None) -> str:
 
 @register.filter
 def score_value(score: Score | None, digits: int = 2) -> str:
-    return plain(None if score is None else score.value, digits)
+    # where there is no such score, a template passes an empty text
+    return plain(score.value if score else None, digits)
 
 
 @register.filter

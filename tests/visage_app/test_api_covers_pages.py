@@ -114,6 +114,8 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "plan_study": (f"GET {S}/plan",),
     "plan_figure": (f"GET {S}/plan/figure/{{file_format}}",),
     "plan_file": (f"GET {S}/plan",),
+    "judge": (f"GET {S}/judges/{{number}}",),
+    "judge_figure": (f"GET {S}/judges/{{number}}",),
     "pull": (*NUMBERS, "GET runs"),
     "brightness": ("GET brightness-runs",),
     "new_brightness": ("POST brightness-runs",),

@@ -10,6 +10,8 @@ from annotation.models import Study
 from metrics.agreement import queries as agreement
 from metrics.comparisons import queries as comparisons
 from metrics.core.studies import get_study_or_404
+from metrics.machine_judges.data import judge_runs
+from metrics.machine_judges.queries.requests import wanted_scores
 from metrics.models import Variant
 from metrics.score_runs import freshness, registry
 from metrics.score_runs.queries import ScoreRequest
@@ -20,8 +22,8 @@ _MAX_RUNS = 8  # that one page can wait for
 @require_safe
 def fresh_scores(request: LoggedIn, name: str) -> HttpResponse:
     """`?of=tendency:corrected` checks the scores of a metric, `?with=` those of a comparison, `?by=gender`
-    agreement within and between groups of annotators; `?waiting=7` polls a run. `of` and `waiting` can be
-    repeated. A poll without news gets 204."""
+    agreement within and between groups of annotators, `?judge=NAME` those of a machine judge, which may be
+    with `by`; `?waiting=7` polls a run. `of` and `waiting` can be repeated. A poll without news gets 204."""
     study = get_study_or_404(request, name)
     waiting = request.GET.getlist("waiting")[:_MAX_RUNS]
     if waiting:
@@ -31,7 +33,7 @@ def fresh_scores(request: LoggedIn, name: str) -> HttpResponse:
     else:
         requests = [_score_request(text) for text in request.GET.getlist("of")[:_MAX_RUNS]]
         fresh = freshness.check(
-            study, [*requests, *_comparison_requests(request, study), *_agreement_requests(request)]
+            study, [*requests, *_comparison_requests(request, study), *_requests_by(request, study)]
         )
     return render(
         request,
@@ -58,9 +60,15 @@ def _comparison_requests(request: HttpRequest, study: Study) -> list[ScoreReques
     raise Http404("There is no such comparison.")
 
 
-def _agreement_requests(request: HttpRequest) -> list[ScoreRequest]:
-    """The request for agreement between groups of annotators, if chosen."""
+def _requests_by(request: HttpRequest, study: Study) -> list[ScoreRequest]:
+    """The requests for a machine judge, if one is named; else the one for agreement between groups of
+    annotators, if chosen."""
     by = request.GET.get("by", agreement.BY[0])
     if by not in agreement.BY:
         raise Http404(f"Annotators are not compared by '{by}'.")
+    if "judge" in request.GET:
+        run = judge_runs(study).filter(name=request.GET["judge"]).first()
+        if run is None:
+            raise Http404("This study has no such machine judge.")
+        return wanted_scores(study, run, by).due
     return [] if by == agreement.BY[0] else [agreement.run_of(by)]

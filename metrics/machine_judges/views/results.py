@@ -1,0 +1,111 @@
+"""The page of one machine judge, and its figure, for leads only."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from annotation.models import Study, TaskKind
+from generation.models import Run, RunState
+from generation.recipes.recipes import FAKE
+from generation.runs.queries import run_rows
+from metrics.agreement.queries import BY, BY_TEXTS
+from metrics.core.answers import has_simulated_answers
+from metrics.core.charts.figure import Figure
+from metrics.core.figure_files import figure_context, figure_response
+from metrics.core.figure_sources import NothingToDraw, study_title
+from metrics.core.studies import get_study_or_404
+from metrics.core.tables import url_with
+from metrics.machine_judges import sentences
+from metrics.machine_judges.design import Design
+from metrics.machine_judges.figures import FIGURES, agreement_figure
+from metrics.machine_judges.queries import requests as asked
+from metrics.machine_judges.queries.results import Results, ScoreTables, results
+from metrics.score_runs import freshness
+
+
+@require_safe
+def judge(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """`?by=` chooses the groups of annotators; an unknown value shows all annotators together."""
+    study = get_study_or_404(request, name)
+    run = asked.judge_or_404(study, number)
+    by = _by(request)
+    found = results(study, run, by)
+    wanted = asked.wanted_scores(study, run, by)
+    missing = [one for one in wanted.due if one[0] not in found.runs]
+    extra = [("judge", run.name), *([("by", by)] if by != BY[0] else [])]
+    context: dict[str, Any] = {
+        "study": study,
+        "simulated": has_simulated_answers(study),
+        "by": by,
+        "choices": [(each, BY_TEXTS[each], url_with(request, by=each)) for each in BY],
+        "found": found,
+        "finding": sentences.finding(found, asked.parameters_of(asked.ALTERNATIVE, run)),
+        "warnings": sentences.warnings(),
+        "stability": [(sentences.variant_words(one), score) for one, score in found.stability.items()],
+        "scores": _named(found.scores),
+        "combined": _named(found.combined),
+        "refusals": {**wanted.refused, **asked.failures(study, missing)},
+        "asks": bool(wanted.due),
+        **_facts(run, found),
+        **freshness.page_context(request, study, wanted.due, extra=extra),
+    }
+    try:
+        figure = _figure(study, run, found)
+    except NothingToDraw:
+        return render(request, "metrics/machine_judges/judge.html", context)
+    query = f"?{urlencode({'by': by})}"
+
+    def url(fmt: str) -> str:
+        return reverse("judge_figure", args=[name, number, FIGURES[0], fmt]) + query
+
+    context |= figure_context(figure, url)
+    return render(request, "metrics/machine_judges/judge.html", context)
+
+
+@require_safe
+def judge_figure(request: HttpRequest, name: str, number: int, figure: str, fmt: str) -> HttpResponse:
+    """The file of a figure; with `?download` the browser saves it. `?by=` as on the page."""
+    study = get_study_or_404(request, name)
+    run = asked.judge_or_404(study, number)
+    if figure not in FIGURES:
+        raise Http404(f"There is no figure '{figure}' of a machine judge.")
+    try:
+        drawn = _figure(study, run, results(study, run, _by(request)))
+    except NothingToDraw as nothing:
+        raise Http404(str(nothing)) from nothing
+    return figure_response(request, drawn, fmt, filename=f"{run.name}-{figure}")
+
+
+def _by(request: HttpRequest) -> str:
+    by = request.GET.get("by", BY[0])
+    return by if by in BY else BY[0]
+
+
+def _figure(study: Study, run: Run, found: Results) -> Figure:
+    return agreement_figure(run, found, study=study_title(study))
+
+
+def _facts(run: Run, found: Results) -> dict[str, Any]:
+    """What the judge is, how far it is and what it used. Two queries."""
+    design = Design.from_json(run.recipe["design"])
+    [progress] = run_rows([run])
+    return {
+        "run": run,
+        "design": design,
+        "task": TaskKind(design.task).label,
+        "progress": progress,
+        "unfinished": run.state in {RunState.PLANNED, RunState.RUNNING},
+        "simulated_judge": run.backend == FAKE,
+        "usage": asked.usage(run),
+        "problems": [
+            (sentences.problem_words(one), score) for one, score in found.problems.items() if score.k
+        ],
+    }
+
+
+def _named(tables: ScoreTables) -> list[tuple[object, Any]]:
+    return [(sentences.SCORE_NAMES[name], rows) for name, rows in tables]

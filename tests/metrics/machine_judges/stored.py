@@ -1,0 +1,88 @@
+"""Stored scores of a machine judge, for tests of what is shown of them."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from annotation.core.leases import JobState
+from annotation.models import Study
+from generation.models import Run
+from metrics.machine_judges.metric import JUDGE, SOURCE, check_inputs
+from metrics.models import Score, ScoreRun
+from metrics.score_runs import registry
+from metrics.score_runs.metric import Metric, NothingToCompute, Parameter
+from metrics.score_runs.queries import serialize_parameters
+
+BY = Parameter("by", "none", "groups of annotators")
+PARAMETERS = {
+    "judge_agreement": (JUDGE, BY),
+    "judge_alternative_annotator": (
+        JUDGE,
+        Parameter("epsilon", "0.1", "bonus"),
+        Parameter("least", "30", "items"),
+    ),
+    "judge_scores": (JUDGE,),
+    "judge_combined": (JUDGE,),
+}
+NOT_RANDOM = "The items that people answered are no random part of the task."
+
+
+def _refuse(study, parameters) -> None:
+    raise NothingToCompute(NOT_RANDOM)
+
+
+def register(monkeypatch: pytest.MonkeyPatch, *, refused: str = "judge_combined") -> None:
+    """Metrics of these names and parameters whose scores are stored and never computed."""
+    for name, parameters in PARAMETERS.items():
+        metric = Metric(
+            name=name,
+            version=1,
+            title=f"Title of {name}",
+            unit="",
+            direction="",
+            definition="",
+            names=(),
+            section="§16",
+            source=SOURCE,
+            compute=lambda inputs: [],
+            rule=lambda study, parameters: "",
+            check_inputs=_refuse if name == refused else check_inputs,
+            parameters=parameters,
+            clustering="images and annotators",
+        )
+        monkeypatch.setitem(registry._registered, name, metric)
+
+
+def score_run(study: Study, run: Run, metric: str, rows=(), **chosen: str) -> ScoreRun:
+    """A finished run with a score for each of `rows`: (name, part, value or (value, low, high), fields)."""
+    parameters = registry.parameters(registry.get(metric), {"judge": run.name, **chosen})
+    made = ScoreRun.objects.create(
+        study=study,
+        metric=metric,
+        version=1,
+        variant="corrected",
+        digest="0" * 64,
+        resamples=0,
+        intervals="clustered",
+        parameters=serialize_parameters(parameters),
+        state=JobState.DONE,
+        finished_at=timezone.now(),
+    )
+    Score.objects.bulk_create(
+        score(name, value, run=made, part=part, **more) for name, part, value, more in rows
+    )
+    return made
+
+
+def score(name: str, value, **fields) -> Score:
+    """`value`: with its interval or without."""
+    value, low, high = value if isinstance(value, tuple) else (value, None, None)
+    return Score(name=name, value=value, low=low, high=high, **{"n": 40, **fields})
+
+
+def agreement(part: str, judge, people, difference, *, q: float | None = None, **fields) -> list[tuple]:
+    """The rows of agreement of one part."""
+    rows = [("judge_percentage", judge), ("people_percentage", people), ("percentage_difference", difference)]
+    adjusted = [] if q is None else [("percentage_difference_q", q)]
+    return [(name, part, value, fields) for name, value in [*rows, *adjusted]]
