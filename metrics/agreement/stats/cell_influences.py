@@ -17,6 +17,9 @@ Statistics = Callable[[Floats], Floats]
 
 # steps of the numerical derivatives, as a share of the largest sum: their errors are of its square
 _STEP = 1e-5
+LEAST = 0.5
+"""The least standard error of a coefficient, as a share of what one rating can change (calibrated by
+benchmarks/coverage_agreement.py)."""
 
 
 def cell_influences(
