@@ -49,6 +49,17 @@ class Subjects:
             self.group_names,
         )
 
+    def and_of(self, others: Subjects) -> Subjects:
+        """These rows and then the others, of the same regions and groups of annotators."""
+        return Subjects(
+            np.concatenate([self.attributes, others.attributes]),
+            np.concatenate([self.identities, others.identities]),
+            np.concatenate([self.regions, others.regions]),
+            np.concatenate([self.groups, others.groups]),
+            self.region_names,
+            self.group_names,
+        )
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -139,7 +150,7 @@ def read_answered(judge: Judge, units: Units, people: PeopleAnswers, *, by: str 
     again[1:] = (np.diff(unit[order]) == 0) & (np.diff(people.annotators[order]) == 0)
     people, unit = people.only(order[~again]), unit[order[~again]]
     values = tuple(sorted(label.value for label in SCALES[judge.design.task]))
-    counts = np.zeros((len(unit), len(values)), dtype=np.int8)
+    counts = np.zeros((len(unit), len(values)), dtype=np.int64)
     counts[np.arange(len(unit)), np.searchsorted(values, people.values)] = 1
     raters = np.where(people.annotators < 0, UNKNOWN_ANNOTATOR, people.annotators)
     return Answered(
@@ -186,8 +197,12 @@ def read_box_pairs(judge: Judge, units: Units, people: PeopleAnswers) -> BoxPair
     about = _subjects(judge, option[first][np.searchsorted(boxed, pairs.items)])
     with_judge = pairs.first == _JUDGE
     others = ~with_judge & ((one != other) | (one == UNKNOWN_ANNOTATOR))
-    sides = [np.flatnonzero(rows) for rows in (with_judge, others)]
-    return BoxPairs(*(cells.of(rows) for rows in sides), *(about.of(rows) for rows in sides))
+    return BoxPairs(
+        judge=cells.of(np.flatnonzero(with_judge)),
+        people=cells.of(np.flatnonzero(others)),
+        about_judge=about.of(with_judge),
+        about_people=about.of(others),
+    )
 
 
 def _unit_of(units: Units, clusters: Ints, attributes: Ints) -> Ints:

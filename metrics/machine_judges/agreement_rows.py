@@ -180,14 +180,7 @@ def _times(interval: Interval | None, by: float) -> Interval | None:
 
 def box_rows(pairs: BoxPairs, *, clustered: bool) -> Iterator[ScoreRow]:
     """The rows of boxes, of all annotators."""
-    both = Subjects(
-        *(
-            np.concatenate([getattr(pairs.about_judge, name), getattr(pairs.about_people, name)])
-            for name in ("attributes", "identities", "regions", "groups")
-        ),
-        pairs.about_judge.region_names,
-        (),
-    )
+    both = pairs.about_judge.and_of(pairs.about_people)
     first = len(pairs.about_judge.attributes)
     if not first:
         return

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from metrics.agreement.stats import coincidences
-from metrics.agreement.stats.cell_influences import LEAST, cell_influences, coefficient_step
+from metrics.agreement.stats.cell_influences import LEAST, Side, coefficient_step
 from metrics.agreement.stats.coincidences import Level, ratio
 from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.stats.checks import Floats
-from metrics.core.stats.influence import Influences
 
 
 def share_and_kappa(sums: Floats, values: Sequence[float], *, level: Level) -> Floats:
@@ -34,15 +33,12 @@ def scope(cells: Cells, values: Sequence[float], *, level: Level) -> tuple[Float
     return cells.sums[:, : v * v].sum(axis=1), step, step * np.array([1, LEAST])
 
 
-def across_influences(cells: Cells, values: Sequence[float], *, level: Level) -> Influences:
-    """The influences on both. Raises ValueError without cells."""
-    mass, step, least = scope(cells, values, level=level)
-    return cell_influences(
+def side_of(cells: Cells, values: Sequence[float], *, level: Level) -> Side:
+    """Both, with what their influences need."""
+    return Side(
         cells,
         lambda sums: share_and_kappa(sums, values, level=level),
-        mass=mass,
-        step=step,
-        least=least,
+        *scope(cells, values, level=level),
     )
 
 

@@ -147,18 +147,23 @@ def within_influences(
     A unit of m ratings has m (m - 1) / 2 pairs, m - 1 of them with any one rating: of n paired ratings, one
     can change the share by 2 / n.
     """
-    square = _square(cells.total, values)
-    given = square.sum(axis=1)
-    nominal = 2 * coefficient_step(given, given, values, level="nominal")
-    own = nominal if level == "nominal" else 2 * coefficient_step(given, given, values, level=level)
-    step = np.array([2 / given.sum(), own, nominal])
+    mass, step, least = within_scope(cells, values, level=level)
     return cell_influences(
         cells,
         lambda sums: _within(sums, regular, values, level=level),
-        mass=cells.sums[:, -1],
+        mass=mass,
         step=step,
-        least=step * np.array([1, LEAST, LEAST]),
+        least=least,
     )
+
+
+def within_scope(cells: Cells, values: Sequence[float], *, level: Level) -> tuple[Floats, Floats, Floats]:
+    """`mass`, `step` and `least` of `within_influences`, as `cell_influences` takes them."""
+    given = _square(cells.total, values).sum(axis=1)
+    nominal = 2 * coefficient_step(given, given, values, level="nominal")
+    own = nominal if level == "nominal" else 2 * coefficient_step(given, given, values, level=level)
+    step = np.array([2 / given.sum(), own, nominal])
+    return cells.sums[:, -1], step, step * np.array([1, LEAST, LEAST])
 
 
 def _within(sums: Floats, regular: ArrayLike, values: Sequence[float], *, level: Level) -> Floats:

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.agreement.stats import across, coefficients, pairs_by_subject, rated_pairs
+from metrics.agreement.stats.cell_influences import Side, difference_influences
 from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.estimates import Estimate, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import spread
-from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats, Ints
 from metrics.core.stats.clustered import NONE
 from metrics.core.stats.differences import Difference
 from metrics.core.stats.scales import COEFFICIENT, SHARE
@@ -136,16 +137,17 @@ def _beside(
     v = len(values)
     total, among = judge.total, people.total
     points = across.share_and_kappa(total, values, level=level)
-    others = np.stack(coefficients.share_and_alpha(among, values, level=level))
+    others = _among(among, values, level)
     one = two = None
+    apart = [Difference(value, NONE, float("nan")) for value in (points - others).tolist()]
     if clustered and len(judge.sums):
-        one = across.across_influences(judge, values, level=level)
+        one = across.side_of(judge, values, level=level)
     if clustered and len(people.sums):
-        two = coefficients.within_influences(people, values, level=level).columns([0, 1])
-    if one is None or two is None:
-        apart = [Difference(value, NONE, float("nan")) for value in (points - others).tolist()]
-    else:
-        apart = spread.difference(points, others, (one, two), (_SCALES, _SCALES))
+        mass, step, least = coefficients.within_scope(people, values, level=level)
+        two = Side(people, lambda sums: _among(sums, values, level), mass, step[:2], least[:2])
+    if one is not None and two is not None:
+        both = difference_influences(one, two)
+        apart = spread.linear_difference(points, others, both, (_SCALES, _SCALES))
     square = total[: v * v].reshape(v, v)
     known = np.unique(judge.second[judge.sums[:, : v * v].sum(axis=1) > 0])
     return Beside(
@@ -153,15 +155,20 @@ def _beside(
             round(float(total[v * v : v * v + v].sum())),
             round(float(square.sum())),
             round(float(np.trace(square))),
-            *with_intervals(points, one, 0, _SCALES),
+            *with_intervals(points, one and one.influences(), 0, _SCALES),
         ),
         people=Pairs(
             paired,
             round(float(among[-1])),
             round(float(among[-2])),
-            *with_intervals(others, two, 0, _SCALES),
+            *with_intervals(others, two and two.influences(), 0, _SCALES),
         ),
         share=apart[0],
         coefficient=apart[1],
         annotators=None if UNKNOWN_ANNOTATOR in known else len(known),
     )
+
+
+def _among(sums: Floats, values: Sequence[float], level: Level) -> Floats:
+    """The share of equal pairs of people, and alpha, (..., 2)."""
+    return np.stack(coefficients.share_and_alpha(sums, values, level=level), axis=-1)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.agreement.stats.cell_influences import cell_influences
+from metrics.agreement.stats.cell_influences import Side, difference_influences
 from metrics.agreement.stats.coincidences import ratio
 from metrics.agreement.stats.estimates import Estimate, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells
@@ -12,7 +12,6 @@ from metrics.core.stats import spread
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
 from metrics.core.stats.clustered import NONE
 from metrics.core.stats.differences import Difference
-from metrics.core.stats.influence import Influences
 from metrics.core.stats.scales import SHARE
 
 
@@ -41,17 +40,18 @@ def boxes_beside(judge: Cells, people: Cells, *, clustered: bool = False) -> Box
     """
     one, two = _mean(judge.total), _mean(people.total)
     drawn, others = (
-        _influences(side, answers) if clustered and len(side.sums) else None
+        _side(side, answers) if clustered and len(side.sums) else None
         # a person's boxes are in two pairs of people where three drew some, and in one with the judge
         for side, answers in ((judge, 1), (people, 2))
     )
     apart = Difference(float((one - two)[0]), NONE, float("nan"))
     if drawn is not None and others is not None:
-        [apart] = spread.difference(one, two, (drawn, others), ((SHARE,), (SHARE,)))
+        both = difference_influences(drawn, others)
+        [apart] = spread.linear_difference(one, two, both, ((SHARE,), (SHARE,)))
     known = np.unique(judge.second)
     return BoxesBeside(
-        *with_intervals(one, drawn, 0, (SHARE,)),
-        *with_intervals(two, others, 0, (SHARE,)),
+        judge=with_intervals(one, drawn and drawn.influences(), 0, (SHARE,))[0],
+        people=with_intervals(two, others and others.influences(), 0, (SHARE,))[0],
         difference=apart,
         annotators=None if UNKNOWN_ANNOTATOR in known else len(known),
     )
@@ -61,6 +61,6 @@ def _mean(sums: Floats) -> Floats:
     return ratio(sums[..., :1], sums[..., 1:2])
 
 
-def _influences(cells: Cells, answers: int) -> Influences:
-    number = max(float(cells.total[1]), answers)
-    return cell_influences(cells, _mean, mass=cells.sums[:, 1], step=[answers / number])
+def _side(cells: Cells, answers: int) -> Side:
+    step = np.array([answers / max(float(cells.total[1]), answers)])
+    return Side(cells, _mean, cells.sums[:, 1], step, step)
