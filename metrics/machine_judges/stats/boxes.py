@@ -50,8 +50,8 @@ def boxes_beside(judge: Cells, people: Cells, *, clustered: bool = False) -> Box
         [apart] = spread.linear_difference(one, two, both, ((SHARE,), (SHARE,)))
     known = np.unique(judge.second)
     return BoxesBeside(
-        judge=with_intervals(one, drawn and drawn.influences(), 0, (SHARE,))[0],
-        people=with_intervals(two, others and others.influences(), 0, (SHARE,))[0],
+        judge=with_intervals(one, drawn.influences() if drawn else None, 0, (SHARE,))[0],
+        people=with_intervals(two, others.influences() if others else None, 0, (SHARE,))[0],
         difference=apart,
         annotators=None if UNKNOWN_ANNOTATOR in known else len(known),
     )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 
+from metrics.agreement.stats import across
+from metrics.agreement.stats.cell_influences import difference_influences
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.machine_judges.small_groups import shown_groups
 from metrics.machine_judges.stats import shares
-from metrics.machine_judges.stats.agreement import beside_each
+from metrics.machine_judges.stats.agreement import beside_each, judge_cells
 from metrics.machine_judges.stats.boxes import boxes_beside
 
 VALUES = (1, 2, 4)
@@ -75,7 +78,9 @@ def test_both_sides_are_those_of_plain_loops_over_pairs(seed, level):
         assert (side.equal, side.number) == (equal, number)
         assert side.share.value == pytest.approx(equal / number)
         assert side.coefficient.value == pytest.approx(coefficient)
-    assert found.judge.units == len({row[1] for row in rows})
+    units = [row[1] for row in rows]
+    assert found.judge.units == len(set(units))
+    assert found.people.units == sum(units.count(unit) > 1 for unit in set(units))
     assert found.share.value == pytest.approx(found.judge.share.value - found.people.share.value)
     assert found.coefficient.value == pytest.approx(judge[2] - people[2])
     assert found.annotators == len({row[2] for row in rows})
@@ -121,6 +126,22 @@ def test_people_are_the_same_on_both_sides_of_the_difference():
     assert 0 < found.share.interval.high - found.share.interval.low < 0.6 * apart
 
 
+def test_answers_that_are_on_both_sides_leave_nothing_of_an_equal_difference():
+    """Else what an annotator answered about one image would be subtracted twice, and intervals be too
+    narrow."""
+    rows, verdicts = answers_of(5)
+    side = across.side_of(judge_cells(*as_table(rows, verdicts)), VALUES, level="nominal")
+    found = difference_influences(side, side)
+    assert len(found.annotators.labels) == 8
+    assert not found.answers.any()
+    alone = side.influences()
+    assert alone.answers.all()
+    nothing = replace(side, statistics=lambda sums: np.zeros((*sums.shape[:-1], 2)))
+    against = difference_influences(replace(side, mass=side.mass * 3), nothing)
+    assert against.annotators.mass == pytest.approx(alone.annotators.mass)
+    assert against.images.change.ravel() == pytest.approx(alone.images.change.ravel())
+
+
 def test_a_person_who_answers_alone_has_no_people_beside_them():
     found = found_of([(1, 1, 5, 0), (2, 2, 5, 1)], {1: 0, 2: 0}, clustered=True)
     assert (found.people.number, found.judge.number, found.judge.equal) == (0, 2, 1)
@@ -152,8 +173,8 @@ def test_boxes_of_the_judge_and_of_people_are_means_of_their_pairs():
 
 
 def test_answers_after_the_first_are_compared_with_the_first():
-    later, same = shares.later_and_first([9, 4, 9, 9, 4], [3, 1, 1, 2, 2], [0, 1, 1, 1, 0])
-    assert dict(zip(later.tolist(), same.tolist(), strict=True)) == {0: 0, 3: 1, 4: 0}
+    later, same = shares.later_and_first([9, 4, 9, 9, 4], [3, 1, 1, 2, 2], [0, 1, 1, 0, 1])
+    assert dict(zip(later.tolist(), same.tolist(), strict=True)) == {0: 0, 3: 0, 4: 1}
     alike = shares.share_alike(same, [1, 2, 2], clustered=True)
     assert alike.value == pytest.approx(1 / 3)
     assert alike.interval.low < 1 / 3 < alike.interval.high
@@ -173,6 +194,12 @@ class TestGroupsThatMayBeShown:
         small = [(person, 0, 2) for person in (20, 21)]
         assert self.shown(*large, *middle) == {(-1, 0), (-1, 1), (0, 0), (0, 1)}
         assert self.shown(*large, *middle, *small) == {(-1, 0), (0, 0)}
+
+    def test_a_group_that_is_left_out_is_left_out_in_every_region(self):
+        large = [(person, region, 0) for person in range(5) for region in (0, 1)]
+        middle = [(person, region, 1) for person in range(10, 13) for region in (0, 1)]
+        small = [(person, 0, 2) for person in (20, 21)]
+        assert self.shown(*large, *middle, *small) == {(-1, 0), (0, 0), (1, 0)}
 
     def test_two_small_groups_that_cannot_be_told_apart_take_nobody_with_them(self):
         large = [(person, 0, 0) for person in range(5)]
