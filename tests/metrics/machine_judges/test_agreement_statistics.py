@@ -137,8 +137,10 @@ def test_answers_that_are_on_both_sides_leave_nothing_of_an_equal_difference():
     alone = side.influences()
     assert alone.answers.all()
     nothing = replace(side, statistics=lambda sums: np.zeros((*sums.shape[:-1], 2)))
-    against = difference_influences(replace(side, mass=side.mass * 3), nothing)
-    assert against.annotators.mass == pytest.approx(alone.annotators.mass)
+    against = difference_influences(side, nothing)
+    uneven = replace(side, mass=side.mass * (side.cells.second + 2))  # of the other side, as much in all
+    mass = difference_influences(side, uneven).annotators.mass
+    assert mass == pytest.approx((alone.annotators.mass + uneven.influences().annotators.mass) / 2)
     assert against.images.change.ravel() == pytest.approx(alone.images.change.ravel())
 
 
