@@ -25,8 +25,8 @@ class PeopleAnswers:
     responses: Ints
     annotators: Ints
 
-    def only(self, chosen: Bools) -> PeopleAnswers:
-        """Those `chosen` (R,)."""
+    def only(self, chosen: Bools | Ints) -> PeopleAnswers:
+        """Those `chosen`: (R,), or places in their order."""
         return PeopleAnswers(
             self.options[chosen], self.values[chosen], self.responses[chosen], self.annotators[chosen]
         )

@@ -81,7 +81,7 @@ def read_ratings(
     group_of_row = np.zeros(len(rows.raters), dtype=np.int64)
     if by is not None and rows.strata:
         keys = np.column_stack([rows.stratum, rows.identities])
-        names, group_of_row = _annotator_groups(group_labeller(study, by), rows.raters, rows.strata, keys)
+        names, group_of_row = annotator_groups(group_labeller(study, by), rows.raters, rows.strata, keys)
     # attributes are the units of a cluster
     order = np.lexsort((rows.raters, group_of_row, rows.attributes, rows.clusters))
     attributes = rows.attributes[order]
@@ -191,7 +191,7 @@ def _identities(study: Study, task: TaskKind, units_of: Ints) -> Ints:
     return np.asarray(pairs[np.searchsorted(pairs[:, 0], units_of), 1])
 
 
-def _annotator_groups(
+def annotator_groups(
     group_of: Callable[[list[object]], str], raters: Ints, reserved: tuple[str, ...], keys: Ints
 ) -> tuple[tuple[str, ...], Ints]:
     """The sorted names of the groups of annotators, and the index of each row's group (R,). `keys` (R, 2):

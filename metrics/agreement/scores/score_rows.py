@@ -81,16 +81,16 @@ def part_of(row: AgreementRow) -> str:
     """The `part` of the scores of `row`, as described in the registry."""
     part = f"task: {row.task}; reading: {row.level}"
     if row.scope == "within":
-        return f"{part}; within: {_shortened(row.group)}"
+        return f"{part}; within: {shortened(row.group)}"
     if row.scope == "between":
-        return f"{part}; between: {_shortened(row.group)} and {_shortened(row.other)}"
+        return f"{part}; between: {shortened(row.group)} and {shortened(row.other)}"
     if row.scope == "difference":
-        return f"{part}; difference: {_shortened(row.group)} and {_shortened(row.other)}"
+        return f"{part}; difference: {shortened(row.group)} and {shortened(row.other)}"
     return part
 
 
-def _shortened(name: str) -> str:
-    """Shorten a self-described name of any length, so that two long names stay distinct."""
+def shortened(name: str) -> str:
+    """A self-described name of any length, shortened so that two long names stay distinct."""
     if len(name) <= _LONGEST:
         return name
     return f"{name[: _LONGEST - 10]}… {zlib.crc32(name.encode()):08x}"

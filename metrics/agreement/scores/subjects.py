@@ -65,20 +65,20 @@ def subjects_of(frame: RatingFrame, boxes: BoxAgreement | None, per: str) -> Sub
     none = np.zeros(0, dtype=np.int64)
     if per == "attribute":
         keys, box_keys = frame.attributes, boxes.attributes if boxes else none
-        names = _named(Attribute.objects.order_by("text", "pk").values_list("pk", "text"), keys)
+        names = named(Attribute.objects.order_by("text", "pk").values_list("pk", "text"), keys)
     else:
         keys, box_keys = frame.identities, boxes.identities if boxes else none
-        names = _named(IdentityGroup.objects.order_by("name", "pk").values_list("pk", "name"), keys)
+        names = named(IdentityGroup.objects.order_by("name", "pk").values_list("pk", "name"), keys)
     entries = [Subject(**{f"{per}_id": pk}, name=name) for pk, name in names.items()]
-    return Subjects(entries, _places(keys, list(names)), _places(box_keys, list(names)))
+    return Subjects(entries, places(keys, list(names)), places(box_keys, list(names)))
 
 
-def _named(rows: QuerySet[Any, tuple[int, str]], keys: Ints) -> dict[int, str]:
+def named(rows: QuerySet[Any, tuple[int, str]], keys: Ints) -> dict[int, str]:
     """The names of the rows with one of the keys."""
     return dict(rows.filter(pk__in=np.unique(keys).tolist()))
 
 
-def _places(keys: Ints, known: Sequence[int]) -> Ints:
+def places(keys: Ints, known: Sequence[int]) -> Ints:
     """The index in `known` of each key; -1 for none."""
     there = np.array(known, dtype=np.int64)
     if not len(there):

@@ -1,7 +1,7 @@
 """How much agreement depends on single images and annotators (PROTOCOL §10)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ Statistics = Callable[[Floats], Floats]
 
 # steps of the numerical derivatives, as a share of the largest sum: their errors are of its square
 _STEP = 1e-5
+LEAST = 0.5
+"""The least standard error of a coefficient, as a share of what one rating can change (calibrated by
+benchmarks/coverage_agreement.py)."""
 
 
 def cell_influences(
@@ -60,6 +63,53 @@ def cell_influences(
         found,
         annotators=replace(people, change=people.change * np.sqrt(larger)),
         answers=found.answers * larger,
+    )
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a difference: its cells, and the rest of what `cell_influences` takes."""
+
+    cells: Cells
+    statistics: Statistics
+    mass: Floats
+    step: Floats
+    least: Floats
+
+    def influences(self) -> Influences:
+        """`cell_influences` of this side."""
+        return cell_influences(self.cells, self.statistics, mass=self.mass, step=self.step, least=self.least)
+
+
+def difference_influences(first: Side, second: Side) -> Influences:
+    """The influences on the statistics of `first` minus those of `second`, where the same answers are in the
+    cells of both: clusters and annotators with equal labels are the same, and so is what an annotator
+    answered about a cluster. (`influence.total` takes these to be other answers, so that it would subtract
+    too much where answers move both sides alike.) Both sides have the same share of the mass.
+
+    Examples
+    --------
+    >>> cells = Cells(np.array([[1.0, 2.0], [2.0, 2.0]]), np.arange(2), np.full(2, -1), np.full(2, -1))
+    >>> side = Side(cells, lambda sums: sums[..., :1] / sums[..., 1:], np.ones(2), np.ones(1), np.ones(1))
+    >>> difference_influences(side, side).images.change.tolist()
+    [[0.0], [0.0]]
+    """
+    width = first.cells.sums.shape[1]
+    one, two = first.cells, second.cells
+    none = np.zeros((len(one.sums), two.sums.shape[1])), np.zeros((len(two.sums), width))
+    both = Cells(
+        np.concatenate([np.hstack([one.sums, none[0]]), np.hstack([none[1], two.sums])]),
+        *(
+            np.concatenate([getattr(one, name), getattr(two, name)])
+            for name in ("clusters", "first", "second")
+        ),
+    )
+    return cell_influences(
+        both,
+        lambda sums: first.statistics(sums[..., :width]) - second.statistics(sums[..., width:]),
+        mass=np.concatenate([side.mass / side.mass.sum() for side in (first, second)]),
+        step=np.maximum(first.step, second.step),
+        least=np.maximum(first.least, second.least),
     )
 
 

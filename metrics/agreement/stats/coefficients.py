@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metrics.agreement.stats import coincidences, pairs_by_subject
+from metrics.agreement.stats import across, coincidences, pairs_by_subject
 from metrics.agreement.stats import rated_pairs as pairs
-from metrics.agreement.stats.cell_influences import cell_influences, coefficient_step
-from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.cell_influences import LEAST, cell_influences, coefficient_step
+from metrics.agreement.stats.coincidences import Level, ratio
 from metrics.agreement.stats.estimates import Estimate, check_rng, estimates_of, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import checks
@@ -21,10 +21,6 @@ from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.scales import COEFFICIENT, SHARE
 from metrics.core.stats.spread import Spread
-
-# The least standard error of a coefficient, as a share of what one rating can change (calibrated by
-# benchmarks/coverage_agreement.py).
-_LEAST = 0.5
 
 
 @dataclass(frozen=True)
@@ -151,18 +147,23 @@ def within_influences(
     A unit of m ratings has m (m - 1) / 2 pairs, m - 1 of them with any one rating: of n paired ratings, one
     can change the share by 2 / n.
     """
-    square = _square(cells.total, values)
-    given = square.sum(axis=1)
-    nominal = 2 * coefficient_step(given, given, values, level="nominal")
-    own = nominal if level == "nominal" else 2 * coefficient_step(given, given, values, level=level)
-    step = np.array([2 / given.sum(), own, nominal])
+    mass, step, least = within_scope(cells, values, level=level)
     return cell_influences(
         cells,
         lambda sums: _within(sums, regular, values, level=level),
-        mass=cells.sums[:, -1],
+        mass=mass,
         step=step,
-        least=step * np.array([1, _LEAST, _LEAST]),
+        least=least,
     )
+
+
+def within_scope(cells: Cells, values: Sequence[float], *, level: Level) -> tuple[Floats, Floats, Floats]:
+    """`mass`, `step` and `least` of `within_influences`, as `cell_influences` takes them."""
+    given = _square(cells.total, values).sum(axis=1)
+    nominal = 2 * coefficient_step(given, given, values, level="nominal")
+    own = nominal if level == "nominal" else 2 * coefficient_step(given, given, values, level=level)
+    step = np.array([2 / given.sum(), own, nominal])
+    return cells.sums[:, -1], step, step * np.array([1, LEAST, LEAST])
 
 
 def _within(sums: Floats, regular: ArrayLike, values: Sequence[float], *, level: Level) -> Floats:
@@ -175,7 +176,7 @@ def share_and_alpha(sums: Floats, values: Sequence[float], *, level: Level) -> t
     """The share of agreeing pairs and Krippendorff's alpha, shape (...) each, of sums (..., V·V + 2) as the
     cells of `rated_pairs.within` have them. NaN as in `within`."""
     alpha = coincidences.alpha(_square(sums, values), values, level=level)
-    return _share(sums[..., -2], sums[..., -1]), alpha
+    return ratio(sums[..., -2], sums[..., -1]), alpha
 
 
 def between(
@@ -206,23 +207,16 @@ def between(
     v = len(values)
     cells = pairs.between(table, second)
 
-    def statistics(sums: Floats) -> Floats:
-        square = sums[..., : v * v].reshape(*sums.shape[:-1], v, v)
-        x, y = sums[..., v * v : v * v + v], sums[..., v * v + v :]
-        share = _share(np.trace(square, axis1=-2, axis2=-1), square.sum(axis=(-2, -1)))
-        return np.stack([share, coincidences.cross_kappa(square, x, y, values, level=level)], axis=-1)
-
-    x, y = cells.total[v * v : v * v + v], cells.total[v * v + v :]
-    step = np.array([1 / max(min(x.sum(), y.sum()), 1.0), coefficient_step(x, y, values, level=level)])
+    mass, step, least = across.scope(cells, values, level=level)
     share, kappa = estimates_of(
         cells,
-        statistics,
+        lambda sums: across.share_and_kappa(sums, values, level=level),
         resamples,
         rng,
         clustered=clustered,
-        mass=cells.sums[:, : v * v].sum(axis=1),
+        mass=mass,
         step=step,
-        least=step * np.array([1, _LEAST]),
+        least=least,
         scales=(SHARE, COEFFICIENT),
     )
     other = np.asarray(second, dtype=np.bool_)
@@ -257,7 +251,7 @@ def mean_over_pairs(
     number = cells.sums[:, 1]
     return estimates_of(
         cells,
-        lambda sums: _share(sums[..., :1], sums[..., 1:]),
+        lambda sums: ratio(sums[..., :1], sums[..., 1:]),
         resamples,
         rng,
         clustered=clustered,
@@ -277,10 +271,6 @@ def table_of(counts: ArrayLike) -> Ratings:
 def _square(sums: Floats, values: Sequence[float]) -> Floats:
     """The coincidences (..., V, V) among the sums."""
     return np.asarray(sums[..., :-2].reshape(*sums.shape[:-1], len(values), len(values)))
-
-
-def _share(some: Floats, of: Floats) -> Floats:
-    return np.asarray(np.divide(some, of, out=np.full(np.shape(of), np.nan), where=np.asarray(of) > 0))
 
 
 def _ratings_of_units(table: Ratings, only: ArrayLike = True) -> Floats:

@@ -45,7 +45,7 @@ def alpha(coincidences: ArrayLike, values: Sequence[float], *, level: Level) -> 
     n = totals.sum(axis=-1)
     apart = (observed * distance).sum(axis=(-2, -1))
     by_chance = np.einsum("...c,...ck,...k->...", totals, distance, totals)
-    return 1 - _ratio((n - 1) * apart, by_chance)
+    return 1 - ratio((n - 1) * apart, by_chance)
 
 
 def kappa(coincidences: ArrayLike) -> Floats:
@@ -61,9 +61,9 @@ def kappa(coincidences: ArrayLike) -> Floats:
     """
     observed = np.asarray(coincidences, dtype=np.float64)
     n = observed.sum(axis=(-2, -1))
-    same = _ratio(np.trace(observed, axis1=-2, axis2=-1), n)
-    by_chance = (_ratio(observed.sum(axis=-1), n[..., None]) ** 2).sum(axis=-1)
-    return _ratio(same - by_chance, 1 - by_chance)
+    same = ratio(np.trace(observed, axis1=-2, axis2=-1), n)
+    by_chance = (ratio(observed.sum(axis=-1), n[..., None]) ** 2).sum(axis=-1)
+    return ratio(same - by_chance, 1 - by_chance)
 
 
 def cross_kappa(
@@ -83,9 +83,9 @@ def cross_kappa(
     pairs = _square("together", together, len(values))
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     distance = distances(x + y, values, level=level)
-    observed = _ratio((pairs * distance).sum(axis=(-2, -1)), pairs.sum(axis=(-2, -1)))
+    observed = ratio((pairs * distance).sum(axis=(-2, -1)), pairs.sum(axis=(-2, -1)))
     by_chance = np.einsum("...c,...ck,...k->...", x, distance, y)
-    return 1 - _ratio(observed * x.sum(axis=-1) * y.sum(axis=-1), by_chance)
+    return 1 - ratio(observed * x.sum(axis=-1) * y.sum(axis=-1), by_chance)
 
 
 def distances(frequencies: ArrayLike, values: Sequence[float], *, level: Level) -> Floats:
@@ -110,6 +110,19 @@ def distances(frequencies: ArrayLike, values: Sequence[float], *, level: Level) 
     return np.asarray((place[..., :, None] - place[..., None, :]) ** 2)
 
 
+def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
+    """NaN if the denominator is 0 up to rounding.
+
+    Examples
+    --------
+    >>> ratio([1, 1], [2, 0]).tolist()
+    [0.5, nan]
+    """
+    over, under = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    undefined = np.full(np.broadcast_shapes(over.shape, under.shape), np.nan)
+    return np.asarray(np.divide(over, under, out=undefined, where=under > 1e-12))
+
+
 def _square(name: str, given: ArrayLike, size: int) -> Floats:
     array = np.asarray(given, dtype=np.float64)
     if array.shape[-2:] != (size, size):
@@ -117,10 +130,3 @@ def _square(name: str, given: ArrayLike, size: int) -> Floats:
             f"{name} has shape {array.shape}; (..., {size}, {size}) is needed for {size} values."
         )
     return array
-
-
-def _ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
-    """NaN if the denominator is 0 up to rounding."""
-    over, under = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
-    undefined = np.full(np.broadcast_shapes(over.shape, under.shape), np.nan)
-    return np.asarray(np.divide(over, under, out=undefined, where=under > 1e-12))

@@ -52,6 +52,25 @@ def in_parts(table: Ratings, part_of: ArrayLike, parts: int) -> Iterator[Parts]:
     >>> [(some.units.tolist(), some.ratings.tolist()) for some in in_parts(table, [0, 1, 0], 2)]
     [([2, 1], [5, 2])]
     """
+    for _, some, place, number in tables(table, part_of, parts):
+        yield _summed(some, place, number)
+
+
+def tables(
+    table: Ratings, part_of: ArrayLike, parts: int
+) -> Iterator[tuple[Ints | slice, Ratings, Ints, int]]:
+    """The rows of some parts at a time, in order: which rows, the table of these sorted by part, in which
+    every cluster is of one part, the part of each row, from 0, and the number of parts.
+
+    Arguments as for `in_parts`.
+
+    Examples
+    --------
+    >>> nobody = np.array([rated_pairs.UNKNOWN_ANNOTATOR] * 3)
+    >>> table = Ratings(np.array([[2, 0], [1, 1], [0, 3]]), np.arange(3), np.arange(3), nobody)
+    >>> [(rows.tolist(), place.tolist()) for rows, _, place, _ in tables(table, [0, 1, 0], 2)]
+    [([0, 2, 1], [0, 0, 1])]
+    """
     place = np.asarray(part_of, dtype=np.int64)
     if place.shape != table.units.shape:
         raise ValueError(f"part_of has shape {place.shape}; {table.units.shape} is needed.")
@@ -65,9 +84,28 @@ def in_parts(table: Ratings, part_of: ArrayLike, parts: int) -> Iterator[Parts]:
         last = max(first + 1, int(np.searchsorted(ends, begin + _AT_ONCE, side="right")))
         end = int(ends[last - 1])
         own = place[begin:end]
-        some = table if order is None else _clusters_by_part(table, order[begin:end], own)
-        yield _summed(some, own - first, last - first)
+        rows = slice(None) if order is None else order[begin:end]
+        some = table if isinstance(rows, slice) else _clusters_by_part(table, rows, own)
+        yield rows, some, own - first, last - first
         first, begin = last, end
+
+
+def cells_by_part(cells: Cells, table: Ratings, place: Ints, parts: int) -> tuple[Cells, Ints]:
+    """The cells of a table that `tables` gave, sorted by part, and where each part begins, (parts + 1,).
+
+    Examples
+    --------
+    >>> nobody = np.array([rated_pairs.UNKNOWN_ANNOTATOR] * 3)
+    >>> table = Ratings(np.array([[2, 0], [1, 1], [0, 3]]), np.arange(3), np.arange(3), nobody)
+    >>> cells_by_part(rated_pairs.within(table), table, np.array([0, 0, 1]), 2)[1].tolist()
+    [0, 2, 3]
+    """
+    # each cluster belongs to one part, and clusters are sorted by part
+    begins = np.flatnonzero(_starts(table.clusters))
+    own = place[begins][np.searchsorted(table.clusters[begins], cells.clusters)]
+    order = np.argsort(own, kind="stable")
+    bounds = np.concatenate([[0], np.searchsorted(own[order], np.arange(parts), side="right")])
+    return cells.of(order), bounds
 
 
 def _clusters_by_part(table: Ratings, rows: Ints, place: Ints) -> Ratings:
@@ -78,14 +116,7 @@ def _clusters_by_part(table: Ratings, rows: Ints, place: Ints) -> Ratings:
 
 
 def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
-    # each cluster belongs to one part, and clusters are sorted by part
-    begins = np.flatnonzero(_starts(table.clusters))
-    cells = rated_pairs.within(table)
-    own = place[begins][np.searchsorted(table.clusters[begins], cells.clusters)]
-    order = np.argsort(own, kind="stable")
-    cells = cells.of(order)
-    bounds = np.concatenate([[0], np.searchsorted(own[order], np.arange(parts), side="right")])
-
+    cells, bounds = cells_by_part(rated_pairs.within(table), table, place, parts)
     unit_begins = np.flatnonzero(_starts(table.numbered))
     rated = np.bincount(table.numbered, weights=table.counts.sum(axis=1)).astype(np.int64)
     of_unit = place[unit_begins][rated > 0]

@@ -66,25 +66,43 @@ def difference(
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     a, b = spreads
     if isinstance(a, Influences) and isinstance(b, Influences):
-        with np.errstate(invalid="ignore"):
-            values = one - other
-        apart = influence.total([(1.0, a), (-1.0, b)])
-        found = clustered.intervals(values, apart, NUMBER)
-        if scales is not None:
-            found = [
-                clustered.around(value, _within(*each))
-                for value, each in zip(values.tolist(), zip(found, *scales, strict=True), strict=True)
-            ]
-        p = clustered.two_sided_p(values, apart)
-        return [
-            Difference(value, interval, chance)
-            for value, interval, chance in zip(values.tolist(), found, p.tolist(), strict=True)
-        ]
+        return linear_difference(one, other, influence.total([(1.0, a), (-1.0, b)]), scales)
     assert not isinstance(a, Influences)
     assert not isinstance(b, Influences)
     return [
         differences.difference(x, y, first_samples=a[:, place], second_samples=b[:, place])
         for place, (x, y) in enumerate(zip(one.tolist(), other.tolist(), strict=True))
+    ]
+
+
+def linear_difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    apart: Influences,
+    scales: tuple[Sequence[Scale], Sequence[Scale]] | None = None,
+) -> list[Difference]:
+    """`difference` from the influences on `first` minus `second` themselves.
+
+    Examples
+    --------
+    >>> found = influence.influences([[0.5], [-0.5]], images=[3, 4], annotators=[-1, -2])
+    >>> [one] = linear_difference([0.5], [0.25], found)
+    >>> one.value, one.interval.low < 0 < one.interval.high
+    (0.25, True)
+    """
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        values = one - other
+    found = clustered.intervals(values, apart, NUMBER)
+    if scales is not None:
+        found = [
+            clustered.around(value, _within(*each))
+            for value, each in zip(values.tolist(), zip(found, *scales, strict=True), strict=True)
+        ]
+    p = clustered.two_sided_p(values, apart)
+    return [
+        Difference(value, interval, chance)
+        for value, interval, chance in zip(values.tolist(), found, p.tolist(), strict=True)
     ]
 
 

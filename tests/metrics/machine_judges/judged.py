@@ -45,6 +45,8 @@ def planned(
 def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, **planning) -> Run:
     """A run of a judge that answered everything with `value`, in the form that is asked for. `boxes`: of a
     selected option, in pixels; without, it is seen in the image as a whole."""
+    if boxes is not None:
+        planning["boxes"] = "pixels"
     run = planned(study, task, **planning)
     design = Design.from_json(run.recipe["design"])
     options: dict[int, list[Option]] = {}

@@ -1,0 +1,220 @@
+"""Agreement of a judge with people against plain loops over pairs, and which groups may be shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+from metrics.agreement.stats import across
+from metrics.agreement.stats.cell_influences import difference_influences
+from metrics.agreement.stats.rated_pairs import Cells, Ratings
+from metrics.machine_judges.small_groups import shown_groups
+from metrics.machine_judges.stats import shares
+from metrics.machine_judges.stats.agreement import beside_each, judge_cells
+from metrics.machine_judges.stats.boxes import boxes_beside
+
+VALUES = (1, 2, 4)
+
+
+def answers_of(seed: int, *, images=12, units=3, identified=True):
+    """(image, unit, person, value) and {unit: verdict}, with one to four people a unit; people differ in how
+    they answer, and the judge is right half of the time."""
+    rng = np.random.default_rng(seed)
+    rows, verdicts = [], {}
+    for image in range(images):
+        for unit in range(image * units, image * units + units):
+            true = rng.integers(3)
+            verdicts[unit] = int(true if rng.random() < 0.5 else rng.integers(3))
+            for person in rng.choice(8, size=rng.integers(1, 5), replace=False).tolist():
+                said = int(true if rng.random() < 0.3 + 0.08 * person else rng.integers(3))
+                rows.append((image, unit, person if identified else -1, said))
+    return rows, verdicts
+
+
+def as_table(rows, verdicts):
+    image, unit, person, said = np.array(sorted(rows)).T
+    counts = np.eye(3, dtype=int)[said]
+    return Ratings(counts, unit, image, person), np.array([verdicts[each] for each in unit.tolist()])
+
+
+def found_of(rows, verdicts, *, level="nominal", clustered=False):
+    table, chosen = as_table(rows, verdicts)
+    nothing = np.zeros(len(rows), dtype=int)
+    [found] = beside_each(table, chosen, nothing, VALUES, parts=1, level=level, clustered=clustered)
+    return found
+
+
+def distance(a: int, b: int, level: str) -> float:
+    return float(a != b) if level == "nominal" else float((VALUES[a] - VALUES[b]) ** 2)
+
+
+def by_loops(rows, verdicts, level):
+    """Equal pairs, pairs and the coefficient of the judge with people; the same of people."""
+    pairs = [(verdicts[unit], said) for _, unit, _, said in rows]
+    shown = [verdicts[unit] for unit in {row[1] for row in rows}]
+    chance = [distance(a, said, level) for a in shown for *_, said in rows]
+    observed = sum(distance(*pair, level) for pair in pairs) / len(pairs)
+    judge = sum(a == b for a, b in pairs), len(pairs), 1 - observed / (sum(chance) / len(chance))
+    by_unit = {unit: [row[3] for row in rows if row[1] == unit] for unit in {row[1] for row in rows}}
+    several = [said for said in by_unit.values() if len(said) > 1]
+    among = [pair for said in several for pair in combinations(said, 2)]
+    paired = [each for said in several for each in said]
+    apart = sum(distance(a, b, level) / (len(said) - 1) for said in several for a, b in permutations(said, 2))
+    expected = sum(distance(a, b, level) for a, b in permutations(paired, 2)) / (len(paired) - 1)
+    return judge, (sum(a == b for a, b in among), len(among), 1 - apart / expected)
+
+
+@pytest.mark.parametrize("level", ["nominal", "interval"])
+@pytest.mark.parametrize("seed", range(3))
+def test_both_sides_are_those_of_plain_loops_over_pairs(seed, level):
+    rows, verdicts = answers_of(seed)
+    found = found_of(rows, verdicts, level=level)
+    judge, people = by_loops(rows, verdicts, level)
+    for side, (equal, number, coefficient) in ((found.judge, judge), (found.people, people)):
+        assert (side.equal, side.number) == (equal, number)
+        assert side.share.value == pytest.approx(equal / number)
+        assert side.coefficient.value == pytest.approx(coefficient)
+    units = [row[1] for row in rows]
+    assert found.judge.units == len(set(units))
+    assert found.people.units == sum(units.count(unit) > 1 for unit in set(units))
+    assert found.share.value == pytest.approx(found.judge.share.value - found.people.share.value)
+    assert found.coefficient.value == pytest.approx(judge[2] - people[2])
+    assert found.annotators == len({row[2] for row in rows})
+
+
+def test_each_part_is_what_it_is_alone():
+    rows, verdicts = answers_of(7)
+    table, chosen = as_table(rows, verdicts)
+    parts = table.units % 3  # as attributes: every image has some of each
+    found = list(beside_each(table, chosen, parts, VALUES, parts=4, level="nominal", clustered=True))
+    for part in range(3):
+        alone = found_of([row for row in rows if row[1] % 3 == part], verdicts, clustered=True)
+        assert found[part].judge == alone.judge
+        assert found[part].people == alone.people
+        assert found[part].share == alone.share
+    assert found[3].judge.number == 0
+    assert math.isnan(found[3].judge.share.value)
+
+
+def test_the_interval_of_the_difference_is_that_of_leaving_out_each_image():
+    """The judge and people are compared about the same images, so what makes an image hard cancels."""
+    rows, verdicts = answers_of(1, images=40, identified=False)
+    found = found_of(rows, verdicts, clustered=True)
+    without = np.array(
+        [found_of([row for row in rows if row[0] != image], verdicts).share.value for image in range(40)]
+    )
+    jackknife = math.sqrt(39 / 40 * ((without - without.mean()) ** 2).sum())
+    half = (found.share.interval.high - found.share.interval.low) / 2
+    assert half == pytest.approx(2.03 * jackknife, rel=0.05)
+
+
+def test_people_are_the_same_on_both_sides_of_the_difference():
+    """Half of the people answer as the judge, half toss a coin: both sides depend on who was asked."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (unit, unit, person, 0 if person < 5 else int(rng.integers(2)))
+        for unit in range(60)
+        for person in rng.choice(10, size=3, replace=False).tolist()
+    ]
+    found = found_of(rows, dict.fromkeys(range(60), 0), clustered=True)
+    judge, people = found.judge.share.interval, found.people.share.interval
+    apart = math.hypot(judge.high - judge.low, people.high - people.low)
+    assert 0 < found.share.interval.high - found.share.interval.low < 0.6 * apart
+
+
+def test_answers_that_are_on_both_sides_leave_nothing_of_an_equal_difference():
+    """Else what an annotator answered about one image would be subtracted twice, and intervals be too
+    narrow."""
+    rows, verdicts = answers_of(5)
+    side = across.side_of(judge_cells(*as_table(rows, verdicts)), VALUES, level="nominal")
+    found = difference_influences(side, side)
+    assert len(found.annotators.labels) == 8
+    assert not found.answers.any()
+    alone = side.influences()
+    assert alone.answers.all()
+    nothing = replace(side, statistics=lambda sums: np.zeros((*sums.shape[:-1], 2)))
+    against = difference_influences(side, nothing)
+    uneven = replace(side, mass=side.mass * (side.cells.second + 2))  # of the other side, as much in all
+    mass = difference_influences(side, uneven).annotators.mass
+    assert mass == pytest.approx((alone.annotators.mass + uneven.influences().annotators.mass) / 2)
+    assert against.images.change.ravel() == pytest.approx(alone.images.change.ravel())
+
+
+def test_a_person_who_answers_alone_has_no_people_beside_them():
+    found = found_of([(1, 1, 5, 0), (2, 2, 5, 1)], {1: 0, 2: 0}, clustered=True)
+    assert (found.people.number, found.judge.number, found.judge.equal) == (0, 2, 1)
+    assert math.isnan(found.share.value)
+
+
+def test_confusion_adds_up_to_all_pairs_and_each_value_of_people_to_one():
+    rows, verdicts = answers_of(3)
+    found = shares.confusion(*as_table(rows, verdicts), clustered=True)
+    assert sum(each.number for each in found) == len(rows)
+    for value in range(3):
+        own = [each for each in found if each.people == value]
+        assert sum(each.share.value for each in own) == pytest.approx(1)
+        assert {each.answers for each in own} == {sum(row[3] == value for row in rows)}
+        for each in own:
+            assert each.number == sum(verdicts[row[1]] == each.judge for row in rows if row[3] == value)
+            assert each.share.interval.low <= each.share.value <= each.share.interval.high
+
+
+def test_boxes_of_the_judge_and_of_people_are_means_of_their_pairs():
+    judge = Cells(np.array([[0.2, 1], [0.4, 1], [0.9, 1]]), np.arange(3), np.full(3, -1), np.array([7, 8, 9]))
+    people = Cells(
+        np.array([[0.5, 1], [0.7, 1], [0.6, 1]]), np.arange(3), np.array([7, 7, 8]), np.array([8, 9, 9])
+    )
+    found = boxes_beside(judge, people, clustered=True)
+    assert (found.judge.value, found.people.value) == pytest.approx((0.5, 0.6))
+    assert found.difference.value == pytest.approx(-0.1)
+    assert found.difference.interval.low < -0.1 < found.difference.interval.high
+
+
+def test_answers_after_the_first_are_compared_with_the_first():
+    later, same = shares.later_and_first([9, 4, 9, 9, 4], [3, 1, 1, 2, 2], [0, 1, 1, 0, 1])
+    assert dict(zip(later.tolist(), same.tolist(), strict=True)) == {0: 0, 3: 0, 4: 1}
+    alike = shares.share_alike(same, [1, 2, 2], clustered=True)
+    assert alike.value == pytest.approx(1 / 3)
+    assert alike.interval.low < 1 / 3 < alike.interval.high
+
+
+class TestGroupsThatMayBeShown:
+    """Cells are (region, group); -1: all regions."""
+
+    def shown(self, *people: tuple[int, int, int], units=None):
+        who, regions, groups = np.array(people).T
+        about = np.arange(len(who)) if units is None else np.array(units)
+        return shown_groups(who, about, regions, groups, least=3)
+
+    def test_a_group_of_two_is_left_out_and_with_it_what_would_give_it_away(self):
+        large = [(person, 0, 0) for person in range(5)]
+        middle = [(person, 0, 1) for person in range(10, 13)]
+        small = [(person, 0, 2) for person in (20, 21)]
+        assert self.shown(*large, *middle) == {(-1, 0), (-1, 1), (0, 0), (0, 1)}
+        assert self.shown(*large, *middle, *small) == {(-1, 0), (0, 0)}
+
+    def test_a_group_that_is_left_out_is_left_out_in_every_region(self):
+        large = [(person, region, 0) for person in range(5) for region in (0, 1)]
+        middle = [(person, region, 1) for person in range(10, 13) for region in (0, 1)]
+        small = [(person, 0, 2) for person in (20, 21)]
+        assert self.shown(*large, *middle, *small) == {(-1, 0), (0, 0), (1, 0)}
+
+    def test_two_small_groups_that_cannot_be_told_apart_take_nobody_with_them(self):
+        large = [(person, 0, 0) for person in range(5)]
+        small = [(20, 0, 1), (21, 0, 1), (30, 0, 2)]
+        assert self.shown(*large, *small) == {(-1, 0), (0, 0)}
+
+    def test_a_region_in_which_few_of_a_group_answered_is_not_found_by_subtraction(self):
+        here = [(person, 0, 0) for person in range(5)]
+        there = [(person, 1, 0) for person in (0, 1)]
+        assert self.shown(*here, *there) == {(-1, 0)}
+
+    def test_who_is_not_identified_is_as_many_people_as_answered_about_one_unit(self):
+        assert self.shown(*[(-each, 0, 0) for each in (5, 6)]) == {(-1, 0), (0, 0)}
+        mixed = [(1, 0, 0), (-5, 0, 0), (-6, 0, 0)]
+        assert self.shown(*mixed, units=[1, 1, 2]) == set()
+        assert self.shown(*mixed, units=[1, 1, 1]) == {(-1, 0), (0, 0)}
