@@ -113,9 +113,10 @@ METRICS: tuple[Metric, ...] = (
         reference=f"{VISAGE}; {SEEGULL}; {BENJAMINI}",
         caveats=(
             "An equal score does not mean equal answers: errors in both directions cancel. Read the "
-            "agreement with people too, and by group. A judge that agrees with most people has not heard those who "
-            "differ. A q above 5 % does not show that there is no difference. Intervals are of other items "
-            "and other people, for this very model, prompt and sampling; another wording is another judge. "
+            "agreement with people too, and by group. A judge that agrees with most people has not heard "
+            "those who differ. A q above 5 % does not show that there is no difference. Intervals are of "
+            "other items and other people, for this very model, prompt and sampling; another wording is "
+            "another judge. "
             "An item that more people rated weighs more in people's means and shares (not in those of visual "
             "nature and of levels), and as much as any other in the judge's. Of an association with no level "
             "but Unsure on one side, neither side counts. A group in whose images either marked nothing as "
