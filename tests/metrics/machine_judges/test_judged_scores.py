@@ -161,6 +161,24 @@ def test_a_page_that_the_judge_could_not_answer_counts_on_neither_side(study):
     assert shown == {"hat": 5, "poor": 5, "sombrero": 4, "kind": 4}
 
 
+def test_a_page_that_people_have_not_answered_counts_on_neither_side(study):
+    unanswered = Unit.objects.filter(task__study=study, page=1, image__group__name="Nepali").first()
+    run = judge(study, TaskKind.DEPICTION, as_first_person(study)[1])
+    Response.objects.filter(unit=unanswered).delete()
+    found = scores(study, run)
+    for attribute, images in (("hat", 4), ("sombrero", 5)):
+        assert found["likelihood", "Nepali", attribute, OF_JUDGE].n == images
+        assert found["likelihood", "Nepali", attribute, OF_PEOPLE].n == 3 * images
+
+
+def test_a_group_of_whose_stereotypes_one_was_answered_has_no_tendency(study):
+    # a page without a choice is no answer, so that only the first pages, with one stereotype, are left
+    run = judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.unit.page == option.position == 1))
+    found = scores(study, run)
+    assert {key[2] for key in found if key[0] == "likelihood"} == {"hat", "poor"}
+    assert not {key[0] for key in found} & {"l_stereo", "l_random", "theta"}
+
+
 def test_a_judge_that_sees_nothing_has_a_theta_and_no_offensiveness(study):
     found = scores(study, judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute is None)))
     assert found["theta", "Mexican", "", OF_JUDGE].value is None
