@@ -67,25 +67,33 @@ def _group(frame: GroupFrame) -> dict[str, Any]:
 def _likelihoods(sides: _Sides) -> list[JudgedScore]:
     """Of each attribute; both sides have the same attributes, and showed the same."""
     frame = sides[1].frame
-    values = [stats.likelihood(one.k, one.n) for one in sides]
-    one, other = (
+    first, second = (stats.likelihood(one.k, one.n) for one in sides)
+    a, b = (
         each.likelihoods.of(np.eye(len(each.k)))
         for each in sides
         if isinstance(each.likelihoods, LikelihoodInfluences)
     )
-    scales = [SHARE] * len(values[0])
-    apart = spread.difference(*values, (one, other), (scales, scales))
-    intervals = [
-        spread.intervals(each, value, SHARE) for each, value in zip((one, other), values, strict=True)
-    ]
+    scales = [SHARE] * len(first)
+    apart = spread.difference(first, second, (a, b), (scales, scales))
+    of_judge, of_people = (
+        [
+            Side(value, n, interval, k)
+            for value, n, interval, k in zip(
+                values.tolist(),
+                own.n.tolist(),
+                spread.intervals(found, values, SHARE),
+                own.k.tolist(),
+                strict=True,
+            )
+        ]
+        for own, values, found in zip(sides, (first, second), (a, b), strict=True)
+    )
     return [
         JudgedScore(
-            *(
-                Side(float(values[side][place]), int(own.n[place]), intervals[side][place], int(own.k[place]))
-                for side, own in enumerate(sides)
-            ),
-            difference=apart[place],
-            about={
+            of_judge[place],
+            of_people[place],
+            apart[place],
+            {
                 **_group(frame),
                 "attribute_id": frame.attribute_ids[place],
                 "attribute": text,
@@ -93,7 +101,7 @@ def _likelihoods(sides: _Sides) -> list[JudgedScore]:
             },
         )
         for place, text in enumerate(frame.attributes)
-        if text is not None and sides[1].n[place]
+        if text is not None and of_people[place].n
     ]
 
 
@@ -127,7 +135,10 @@ def _tendency(
             ]
         )
     apart = tendencies.differences_of(judge, people)
-    return [JudgedScore(*each, about=about) for each in zip(*sides, apart, strict=True)]
+    return [
+        JudgedScore(first, second, difference, about)
+        for first, second, difference in zip(*sides, apart, strict=True)
+    ]
 
 
 def _offensiveness(group: MeasuredGroup, ratings: Ratings) -> Estimates | None:
