@@ -130,10 +130,10 @@ def test_shares_of_known_stereotypes_count_every_answer_as_the_study_does():
 
 def test_people_have_the_offensiveness_of_the_study_with_the_groups_of_attributes():
     study = votes_cast.rating_study(
-        {"poor": [4, 3, 0], "wet": [-1, 1, 2]},
-        {("Mexican", "tall"): [0, 0, 1], ("Nepali", "kind"): [-1, -1, 2]},
+        {"tall": [4, 3, 0], "wet": [-1, 1, 2]},
+        {("Mexican", "poor"): [0, 0, 1], ("Peruvian", "poor"): [2, 1, 2], ("Nepali", "kind"): [-1, -1, 2]},
     )
-    said = {"poor": 3, "wet": 4, "tall": -1, "kind": 0}
+    said = {"tall": 3, "wet": 4, "poor": -1, "kind": 0}
     found = scores(study, judged_by_text(study, TaskKind.OFFENSIVENESS, said))
     (whole,) = of_people(study, "rated_offensiveness", "mean_attribute")
     known = [row for row in of_people(study, "rated_offensiveness", "mean") if row.group]
@@ -142,7 +142,7 @@ def test_people_have_the_offensiveness_of_the_study_with_the_groups_of_attribute
     } == {row.group: near(row) for row in [whole, *known]}
     assert {
         key[1]: row.value for key, row in found.items() if key[0] == "offence" and key[3] == OF_JUDGE
-    } == {"Mexican": 1.0, "Peruvian": 3.0, "Nepali": 0.0, "Atlantean": 4.0, "": 1.5}
+    } == {"Mexican": 1.0, "Peruvian": -1.0, "Nepali": 0.0, "Atlantean": 4.0, "": 1.0}
     groups = ("Atlantean", "Mexican", "Nepali", "Peruvian")
     p, q = ([found[f"offence_{one}", group, "", OF_DIFFERENCE].value for group in groups] for one in "pq")
     adjusted = false_discovery([np.nan if one is None else one for one in p]).tolist()
