@@ -141,7 +141,7 @@ def test_people_have_the_offensiveness_of_the_study_with_the_groups_of_attribute
         key[1]: near(row) for key, row in found.items() if key[0] == "offence" and key[3] == OF_PEOPLE
     } == {row.group: near(row) for row in [whole, *known]}
     assert {
-        key[1]: row.value for key, row in found.items() if key[0] == "offence" and key[3] == OF_JUDGE
+        key[1]: near(row)[0] for key, row in found.items() if key[0] == "offence" and key[3] == OF_JUDGE
     } == {"Mexican": 1.0, "Peruvian": -1.0, "Nepali": 0.0, "Atlantean": 4.0, "": 1.0}
     groups = ("Atlantean", "Mexican", "Nepali", "Peruvian")
     p, q = ([found[f"offence_{one}", group, "", OF_DIFFERENCE].value for group in groups] for one in "pq")
