@@ -7,6 +7,7 @@ from metrics.comparisons import registry as comparisons
 from metrics.depiction import registry as depiction
 from metrics.depiction import sensitivity_scores
 from metrics.machine_judges import agreement_scores as judge_agreement
+from metrics.machine_judges import judged_scores
 from metrics.pull import registry as pull
 from metrics.score_runs.metric import Metric
 from metrics.visual_nature import registry as visual_nature
@@ -23,4 +24,5 @@ METRICS: tuple[Metric, ...] = (
     *votes.METRICS,
     *agreement.METRICS,
     *judge_agreement.METRICS,
+    *judged_scores.METRICS,
 )

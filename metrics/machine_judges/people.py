@@ -57,12 +57,15 @@ class BothFrames:
     judge: GroupFrame
 
     def shared(self) -> BothFrames:
-        """Only with the images that both answered."""
-        both = np.intersect1d(self.people.images, self.judge.images)
-        return BothFrames(
-            self.people.only(np.isin(self.people.images, both)),
-            self.judge.only(np.isin(self.judge.images, both)),
-        )
+        """Only with the pages of images that both answered."""
+        people, judge = self.people, self.judge
+        # a page is the image with the attributes that it showed
+        shown = np.unique(np.vstack([people.n, judge.n]), axis=0, return_inverse=True)[1].ravel()
+        responses = np.concatenate([people.answers, len(people.n) + judge.answers])
+        pages = np.column_stack([np.concatenate([people.images, judge.images]), shown[responses]])
+        page = np.unique(pages, axis=0, return_inverse=True)[1].ravel()
+        of_people, of_judge = np.split(page, [len(people.answers)])
+        return BothFrames(people.only(np.isin(of_people, of_judge)), judge.only(np.isin(of_judge, of_people)))
 
 
 def both_frames(judge: Judge) -> Iterator[BothFrames]:

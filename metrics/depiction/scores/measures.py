@@ -126,11 +126,11 @@ def _measure(inputs: Inputs, *, together: bool = False) -> Iterator[MeasuredGrou
         )
 
 
-def measured(frame: GroupFrame) -> MeasuredGroup:
-    """The group of a frame with its responses, corrected, with influences."""
+def measured(frame: GroupFrame, variant: str = "corrected") -> MeasuredGroup:
+    """The group of a frame with its responses, as `variant` counts it, with influences."""
     known = bool((frame.annotators >= 0).any())
     group = MeasuredGroup(frame, *frame.sums(), influences_of(frame), None, known)
-    return as_variant(group, "corrected", none_of_above_selected=False)
+    return as_variant(group, variant, none_of_above_selected=False)
 
 
 def influences_of(frame: GroupFrame) -> LikelihoodInfluences:

@@ -1,0 +1,1 @@
+"""Statistics of machine judges: arrays in, results out. No Django."""

@@ -1,0 +1,190 @@
+"""Means and shares of a judge's ratings beside those of people's, about the same items (PROTOCOL §2-§4, §11,
+§16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotation.models import Attribute, IdentityGroup, Study, TaskKind
+from metrics.core.stats import means, passing_shares
+from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.clustered import NONE
+from metrics.core.stats.differences import Difference
+from metrics.core.stats.percentiles import Interval
+from metrics.core.stats.scales import SHARE, Scale
+from metrics.machine_judges.data import Items, Judge
+from metrics.machine_judges.judged_rows import JudgedScore, Side, judged_score, score_rows
+from metrics.machine_judges.people import PeopleAnswers, read_people
+from metrics.machine_judges.stats.weighted_means import equal_weights, weighted_mean
+from metrics.score_runs.compared_rows import Estimates
+from metrics.score_runs.rows import Inputs, ScoreRow
+from metrics.visual_nature import stats, visual_rule
+from metrics.votes.data.source import associations
+
+_VISUAL = Scale(stats.SCALE[0], stats.SCALE[-1])
+_OFFENCE = Scale(means.LOWEST, means.HIGHEST)
+_LEVEL = Scale(1, 5)
+_STEREOTYPICAL, _UNSURE_LEVEL = 1, 0
+
+
+@dataclass(frozen=True)
+class _Ratings:
+    """The ratings (R,) of people, or of the judge: the places of their options in Items, their values, and
+    their annotators, -1 of the judge."""
+
+    options: Ints
+    values: Ints
+    annotators: Ints
+
+    def only(self, chosen: Bools) -> _Ratings:
+        return _Ratings(self.options[chosen], self.values[chosen], self.annotators[chosen])
+
+
+def rating_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
+    """Rows of the task that the judge answered, of items that both answered."""
+    sides = _shared(judge, read_people(judge.study, judge.task, judge.items))
+    if not len(sides[0].options):
+        return []
+    if judge.design.task == TaskKind.VISUAL_NATURE:
+        return _visual_rows(judge, sides, inputs)
+    name = {
+        TaskKind.PREVALENCE: "stereotypical",
+        TaskKind.OFFENSIVENESS: "offence",
+        TaskKind.ASSOCIATION: "level",
+    }[TaskKind(judge.design.task)]
+    groups = [
+        judged_score(*(_mean(judge, side, chosen) for side in sides), group_id=pk, group=group)
+        for pk, group, chosen in _groups(judge)
+        if all(chosen[side.options].any() for side in sides)
+    ]
+    everything = np.ones(len(judge.items.options), dtype=np.bool_)
+    whole = judged_score(*(_mean(judge, side, everything) for side in sides))
+    return score_rows(name, groups, inputs) + score_rows(name, [whole], inputs)
+
+
+def _shared(judge: Judge, people: PeopleAnswers) -> tuple[_Ratings, _Ratings]:
+    """The judge's and people's ratings of the items that have both. A level of Unsure is none."""
+    found = judge.verdicts()
+    sides = [
+        _Ratings(found.options, found.values, np.full(len(found.options), -1)),
+        _Ratings(people.options, people.values, people.annotators),
+    ]
+    if judge.design.task == TaskKind.ASSOCIATION:
+        sides = [side.only(side.values != _UNSURE_LEVEL) for side in sides]
+    both = np.intersect1d(sides[0].options, sides[1].options)
+    first, second = (side.only(np.isin(side.options, both)) for side in sides)
+    return first, second
+
+
+def _groups(judge: Judge) -> Iterator[tuple[int, str, Bools]]:
+    """The groups by name, and which items (O,) are about each. An attribute that is rated without a group
+    counts for each group that the study's source associates with it, as in `rated_offensiveness`."""
+    items = judge.items
+    of_group: dict[int, Bools] = {pk: items.groups == pk for pk in set(items.groups.tolist()) - {0}}
+    alone = items.groups == 0
+    if alone.any():
+        for pk, attributes in _associated(judge.study, items).items():
+            about = alone & np.isin(items.attributes, attributes)
+            of_group[pk] = of_group.get(pk, np.zeros_like(alone)) | about
+    names = dict(IdentityGroup.objects.filter(pk__in=of_group).values_list("pk", "name"))
+    for pk in sorted(of_group, key=lambda pk: (names[pk], pk)):
+        yield pk, names[pk], of_group[pk]
+
+
+def _associated(study: Study, items: Items) -> dict[int, list[int]]:
+    """Group -> those of the attributes of the items that the study's source associates with it."""
+    rows = associations(study).filter(attribute__in=np.unique(items.attributes).tolist()).order_by()
+    found: dict[int, list[int]] = {}
+    for group, attribute in rows.values_list("group_id", "attribute_id"):
+        found.setdefault(group, []).append(attribute)
+    return found
+
+
+def _mean(judge: Judge, side: _Ratings, about: Bools) -> Estimates:
+    """The score of the items `about` (O,) by one side: of prevalence and offensiveness over its answers, as
+    people's own scores are; of levels over associations."""
+    own = side.only(about[side.options])
+    values, scale = own.values.astype(np.float64), _LEVEL
+    items, weights = own.options, np.ones(len(values))
+    if judge.design.task == TaskKind.PREVALENCE:
+        values, scale = (values == _STEREOTYPICAL).astype(np.float64), SHARE
+    elif judge.design.task == TaskKind.OFFENSIVENESS:
+        items, scale = judge.items.attributes[own.options], _OFFENCE
+    else:
+        weights = equal_weights(items)
+    return _estimate(values, weights, items, own.annotators, scale)
+
+
+def _estimate(values: Floats, weights: Floats, items: Ints, annotators: Ints, scale: Scale) -> Estimates:
+    mean, found = weighted_mean(values, weights, items, annotators, scale)
+    return Estimates(np.array([mean]), (len(values),), found, (scale,))
+
+
+def _visual_rows(judge: Judge, sides: tuple[_Ratings, _Ratings], inputs: Inputs) -> list[ScoreRow]:
+    each = score_rows("visual_mean", _visual_means(judge, sides), inputs, is_tested=False)
+    overall = []
+    for side in sides:
+        attributes = judge.items.attributes[side.options]
+        weights = equal_weights(attributes)
+        estimate = _estimate(side.values.astype(np.float64), weights, attributes, side.annotators, _VISUAL)
+        overall.append(Estimates(estimate.values, (len(np.unique(attributes)),), estimate.spread, (_VISUAL,)))
+    whole = judged_score(*overall)
+    # the rule asks how many annotators agreed: the judge answers in the place of all of them
+    number = np.bincount(sides[1].options, minlength=len(judge.items.options))
+    of_judge = sides[0]
+    instead = _Ratings(
+        *(
+            np.repeat(each, number[of_judge.options])
+            for each in (of_judge.options, of_judge.values, of_judge.annotators)
+        )
+    )
+    share = judged_score(*(_visual_share(judge, side) for side in (instead, sides[1])))
+    return each + score_rows("visual_mean", [whole], inputs) + score_rows("visual", [share], inputs)
+
+
+def _visual_means(judge: Judge, sides: tuple[_Ratings, _Ratings]) -> list[JudgedScore]:
+    """Of each attribute, by text. The judge's answer is taken as given."""
+    texts = dict(Attribute.objects.filter(pk__in=judge.items.attributes.tolist()).values_list("pk", "text"))
+    found = []
+    people = sides[1]
+    attributes, place = np.unique(judge.items.attributes[people.options], return_inverse=True)
+    intervals = means.item_intervals(people.values, place.ravel(), people.annotators, _VISUAL)
+    for pk, interval in zip(attributes.tolist(), intervals, strict=True):
+        judged, rated = (side.values[judge.items.attributes[side.options] == pk] for side in sides)
+        value, mean = float(judged.mean()), float(rated.mean())
+        apart = Interval(value - interval.high, value - interval.low)
+        found.append(
+            JudgedScore(
+                Side(value, len(judged), None),
+                Side(mean, len(rated), interval),
+                Difference(value - mean, NONE if np.isnan(interval.low) else apart, float("nan")),
+                {"attribute_id": pk, "attribute": texts[pk]},
+            )
+        )
+    return sorted(found, key=lambda one: str(one.about["attribute"]))
+
+
+def _visual_share(judge: Judge, side: _Ratings) -> Estimates:
+    """The share of attributes that are visual by the study's rule. An attribute with several units must pass
+    in each of them."""
+
+    def rule(table: Ints) -> tuple[Bools, Bools]:
+        return visual_rule.is_visual(judge.study, table)[:, None], table.sum(axis=1, keepdims=True) > 0
+
+    options, unit_of = np.unique(side.options, return_inverse=True)
+    units, labels = unit_of.ravel(), side.values - stats.SCALE[0]
+    attributes = judge.items.attributes[options]
+    table = passing_shares.count_labels(units, labels, shape=(len(options), len(stats.SCALE)))
+    failing = attributes[~visual_rule.is_visual(judge.study, table)]
+    n = len(np.unique(attributes))
+    (found,) = passing_shares.share_influences(
+        *(units, labels, side.annotators),
+        items=attributes,
+        number=len(stats.SCALE),
+        rule=rule,
+        require_all_units=True,
+    )
+    return Estimates(np.array([1 - len(np.unique(failing)) / n]), (n,), found, (SHARE,))
