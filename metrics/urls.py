@@ -12,6 +12,7 @@ from metrics.depiction import views as depiction
 from metrics.embedding_tests.views import results as embedding_test_results
 from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
+from metrics.machine_judges.views import items as judge_items
 from metrics.marking import views as marking
 from metrics.planning import views as planning
 from metrics.pull import views as pull
@@ -24,6 +25,7 @@ from metrics.votes import views as votes
 _ASSOCIATIONS = "associations/<int:pk>/"
 _CANDIDATES = "candidate-runs/<int:pk>/"
 _EMBEDDING_TESTS = "embedding-tests/<int:pk>/"
+_JUDGE = "studies/<slug:name>/judges/<int:number>/"
 
 urlpatterns = [
     path("associations/new/", association_plans.plan_associations, name="plan_associations"),
@@ -119,6 +121,8 @@ urlpatterns = [
     path("studies/<slug:name>/plan/", planning.plan_study, name="plan_study"),
     path("studies/<slug:name>/plan/figure.<slug:fmt>", planning.plan_figure_file, name="plan_figure"),
     path("studies/<slug:name>/plan/plan.<slug:fmt>", planning.plan_file, name="plan_file"),
+    path(f"{_JUDGE}items/", judge_items.judge_items, name="judge_items"),
+    path(f"{_JUDGE}answers.csv", judge_items.judge_answers, name="judge_answers"),
     path("studies/<slug:name>/pull/", pull.pull, name="pull"),
     path("studies/<slug:name>/figures/", figures.figure_list, name="figures"),
     path("studies/<slug:name>/figures/<slug:figure>/", figures.figure_page, name="figure_page"),

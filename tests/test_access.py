@@ -39,6 +39,7 @@ from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.machine_judges.judged import judge
 from tests.metrics.visual_questions import asked as questions
 
 pytestmark = pytest.mark.django_db
@@ -187,6 +188,7 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "methods": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
     **dict.fromkeys(("quality", "quality_csv"), (LEADS, READ_ONLY)),
     **dict.fromkeys(("plan_study", "plan_figure", "plan_file"), (LEADS, READ_ONLY)),
+    **dict.fromkeys(("judge_items", "judge_answers"), (LEADS, READ_ONLY)),
     "overview": (LEADS, READ_ONLY),
     "identities": (LEADS, READ_ONLY),
     "identity": (LEADS, READ_ONLY),
@@ -313,6 +315,7 @@ class World:
         self.image = self._image("ours", "Mexican", into=self.pictures)
         self.their_image = self._image("theirs", "Indian", into=self.theirs)
         self.export = ExportJob.objects.create(study=self.words, by=self.people["admin"], format="csv")
+        self.judge = judge(self.words, TaskKind.VISUAL_NATURE, lambda *_: 5, name="judge")
         self.association = factories.association()
         self.import_job = CatalogueImport.objects.create(
             kind="seegull", by=self.people["admin"], files={"associations": "a.csv"}
@@ -439,6 +442,8 @@ class World:
             "figure": {"figure": "consensus", "fmt": "csv"},
             "plan_figure": {"fmt": "csv"},
             "plan_file": {"fmt": "csv"},
+            "judge_items": {"number": self.judge.pk},
+            "judge_answers": {"number": self.judge.pk},
             "figure_page": {"figure": "consensus"},
             "person_action": {"pk": self.words.enrolments.get().pk, "action": "release"},
             "export_file": {"pk": self.export.pk},
@@ -554,6 +559,7 @@ LEAD_PAGES = (
     *("agreement", "attributes", "gallery", "compare", "pull", "fresh_scores", "figures", "figure_page"),
     *("quality", "quality_csv", "webhooks", "exposure", "exposure_csv"),
     *("plan_study", "plan_figure", "plan_file"),
+    *("judge_items", "judge_answers"),
 )
 
 
@@ -567,6 +573,8 @@ def test_another_teams_study_does_not_exist_for_who_guesses_its_name(client, wor
         "figure_page": {"figure": "consensus"},
         "plan_figure": {"fmt": "csv"},
         "plan_file": {"fmt": "csv"},
+        "judge_items": {"number": world.judge.pk},
+        "judge_answers": {"number": world.judge.pk},
         "export_file": {"pk": 1},
     }
     for page in LEAD_PAGES:
@@ -606,6 +614,8 @@ def test_what_is_not_there_looks_the_same_as_what_is_not_yours(client, world, ro
             "figure_page": {"figure": "consensus"},
             "plan_figure": {"fmt": "csv"},
             "plan_file": {"fmt": "csv"},
+            "judge_items": {"number": world.judge.pk},
+            "judge_answers": {"number": world.judge.pk},
             "export_file": {"pk": 1},
         }.get(page, {})
         answers = [client.get(reverse(page, kwargs={"name": name, **more})) for name in ("secret", "nosuch")]

@@ -77,6 +77,8 @@ WITHOUT_ROWS = {
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
     *("pull", "compare", "agreement", "inference_figure"),
     *("plan_study", "plan_figure", "plan_file"),
+    # with rows in tests/metrics/machine_judges
+    *("judge_items", "judge_answers"),
     # with more tests in tests/metrics/embedding_tests
     *("new_embedding_tests", "edit_embedding_tests", "embedding_test_file", "embedding_test_encoders"),
     *("embedding_test_ranking", "embedding_test_figure", "embedding_test_download"),
@@ -109,6 +111,7 @@ API_WITHOUT_ROWS = {
         *("visual_question_figure", "marking_figure"),
         "brightness_figure",
         *("plan", "plan_figure"),
+        *("judge_items", "judge_answers"),
         *("run_limits", "run_answer"),
         *("association_list", "model_association"),
         *("association_comparison", "association_results", "association_figure"),
@@ -319,6 +322,7 @@ def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world)
         "embedding-test-files": world.tests.pk,
         "visual-question-runs": world.questions.pk,
         "brightness-runs": world.brightness.pk,
+        "judges": world.judge.pk,
         "associations": world.association.pk,
         "imports": world.import_job.pk,
         "tokens": world.people["admin"].api_tokens.earliest("pk").pk,

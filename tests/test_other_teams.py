@@ -25,6 +25,7 @@ from tests.metrics.associations import judged
 from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked
 from tests.metrics.embedding_tests import stored as embedding_tests
+from tests.metrics.machine_judges.judged import judge
 from tests.metrics.visual_questions import asked as questions
 from tests.test_access import urls
 
@@ -133,6 +134,7 @@ class Team:
         self.candidate = asked.found(self.asked).candidates.get()
         self.associations = judged.a_list(f"{tag}-associated")
         judged.pair(self.associations, f"People of {tag}", f"word{mark}", axis="nationality", negative=True)
+        self.judge = judge(self.study, TaskKind.VISUAL_NATURE, lambda *_: 5, name=f"{tag}-judge-{mark}")
         self.score_run = ScoreRun.objects.create(
             study=self.study,
             metric="consensus",
@@ -167,6 +169,7 @@ class Team:
             **dict.fromkeys(("visual-questions", "visual-question-runs"), self.questions.pk),
             **dict.fromkeys(("brightness", "brightness-runs"), self.brightness.pk),
             "marking": self.image.image_set.name,
+            "judges": self.judge.pk,
             "candidate-runs": self.asked.pk,
             "candidates": self.candidate.pk,
             "answers": self.asked.answers.get().pk,

@@ -77,13 +77,17 @@ def answers_stamp(run: Run) -> list[object]:
     return [run.pk, found["number"], found["last"]]
 
 
+def judged_task(design: Design, study: Study) -> Task:
+    """The task that a judge was asked about. Raises Task.DoesNotExist if it is gone."""
+    tasks = Task.objects.select_related("image_set")
+    return tasks.get(study=study, kind=design.task, version=design.task_version)
+
+
 def read_judge(run: Run, study: Study) -> Judge:
     """A judge with all its answers. The answers are read once and cached until there are more. Raises
     Task.DoesNotExist if its task is gone."""
     design = Design.from_json(run.recipe["design"])
-    task = Task.objects.select_related("image_set").get(
-        study=study, kind=design.task, version=design.task_version
-    )
+    task = judged_task(design, study)
     items = read_items(task)
     stamp = ".".join(map(str, answers_stamp(run)))
     key = f"machine-judge-2:{stamp}:{len(items.options)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +53,20 @@ class Readings:
     unusable_samples: Ints
     unusable_problems: Ints
     asked: Mapping[str, int]
+
+    def about(self, options: Ints) -> Readings:
+        """Only the judgements of these options."""
+        chosen = np.isin(self.options, options)
+        kept = chosen[self.boxes]
+        return replace(
+            self,
+            answers=self.answers[chosen],
+            options=self.options[chosen],
+            values=self.values[chosen],
+            whole=self.whole[chosen],
+            boxes=(np.cumsum(chosen) - 1)[self.boxes[kept]],
+            corners=self.corners[kept],
+        )
 
     @property
     def problems(self) -> Counter[tuple[str, Problem]]:

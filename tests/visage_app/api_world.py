@@ -21,6 +21,7 @@ from tests.metrics.brightness import measured
 from tests.metrics.candidates import asked as asked_models
 from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
+from tests.metrics.machine_judges.judged import judge
 from tests.metrics.visual_questions import asked as questions
 
 _SCOPES = ("read", "manage", "annotate")
@@ -107,6 +108,7 @@ class World:
             "visual-question-runs": asked_about.pk,
             "marking": run.image_set.name,
             "brightness-runs": brightness.pk,
+            "judges": judge(study, TaskKind.DEPICTION, lambda *_: 1, name="judge").pk,
         }
 
     @staticmethod

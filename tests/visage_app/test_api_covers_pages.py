@@ -112,6 +112,8 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "plan_study": (f"GET {S}/plan",),
     "plan_figure": (f"GET {S}/plan/figure/{{file_format}}",),
     "plan_file": (f"GET {S}/plan",),
+    "judge_items": (f"GET {S}/judges/{{number}}/items",),
+    "judge_answers": (f"GET {S}/judges/{{number}}/answers",),
     "pull": (*NUMBERS, "GET runs"),
     "brightness": ("GET brightness-runs",),
     "new_brightness": ("POST brightness-runs",),

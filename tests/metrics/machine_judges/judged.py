@@ -39,8 +39,8 @@ def planned(
 
 def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, **planning) -> Run:
     """A run of a judge that answered everything with `value`, in the form that is asked for. `boxes`: of a
-    selected option, in pixels; without, it is seen in the image as a whole."""
-    run = planned(study, task, **planning)
+    selected option, in pixels; without any it is visible in the image as a whole."""
+    run = planned(study, task, **({} if boxes is None else {"boxes": "pixels"}), **planning)
     design = Design.from_json(run.recipe["design"])
     options: dict[int, list[Option]] = {}
     for option in Option.objects.filter(unit__task__study=study).select_related(
@@ -70,9 +70,8 @@ def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, 
 def _chosen(letter: str, option: Option, design: Design, boxes: Boxes | None) -> object:
     if design.boxes == "none" or option.role == OptionRole.NONE_OF_ABOVE:
         return letter
-    if boxes is None:
-        return {"option": letter, "whole_image": True}
-    return {"option": letter, "boxes": [list(each) for each in boxes(option)]}
+    drawn = [list(each) for each in boxes(option)] if boxes else []
+    return {"option": letter, "boxes": drawn} if drawn else {"option": letter, "whole_image": True}
 
 
 def answer(run: Run, text: Callable[[object], str], *, ended: str = "stop") -> Run:
