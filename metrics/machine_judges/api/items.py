@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from django.core.paginator import Paginator
 from django.http import StreamingHttpResponse
 from drf_spectacular.utils import extend_schema
@@ -162,7 +163,7 @@ class JudgeItems(Resource):
             "total": page.paginator.count,
             "page": page.number,
             "pages": page.paginator.num_pages,
-            "results": item_rows(judge, ranked, page.object_list),
+            "results": item_rows(judge, ranked, np.asarray(page.object_list)),
         }
         return Response(JudgeItemsSerializer(data).data)
 

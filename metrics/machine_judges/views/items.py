@@ -1,5 +1,6 @@
 """People and a machine judge item by item, and the judge's answers as a file."""
 
+import numpy as np
 from django.core.paginator import Paginator
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -36,7 +37,7 @@ def judge_items(request: LoggedIn, name: str, number: int) -> HttpResponse:
         "attribute": items.judged_attribute(judge, filters.attribute),
         "total": page.paginator.count,
         "all": len(ranked.places),
-        "rows": item_rows(judge, ranked, page.object_list),
+        "rows": item_rows(judge, ranked, np.asarray(page.object_list)),
         "page": page,
         "pager": query_without_page(request),
     }
