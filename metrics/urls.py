@@ -14,6 +14,7 @@ from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
 from metrics.machine_judges.views import judges as machine_judges
 from metrics.machine_judges.views import results as judge_results
+from metrics.machine_judges.views import items as judge_items
 from metrics.marking import views as marking
 from metrics.planning import views as planning
 from metrics.pull import views as pull
@@ -124,6 +125,8 @@ urlpatterns = [
     path("studies/<slug:name>/plan/", planning.plan_study, name="plan_study"),
     path("studies/<slug:name>/plan/figure.<slug:fmt>", planning.plan_figure_file, name="plan_figure"),
     path("studies/<slug:name>/plan/plan.<slug:fmt>", planning.plan_file, name="plan_file"),
+    path(f"{_JUDGE}items/", judge_items.judge_items, name="judge_items"),
+    path(f"{_JUDGE}answers.csv", judge_items.judge_answers, name="judge_answers"),
     path("studies/<slug:name>/pull/", pull.pull, name="pull"),
     path(_JUDGE, judge_results.judge, name="judge"),
     path(f"{_JUDGE}figures/<slug:figure>.<slug:fmt>", judge_results.judge_figure, name="judge_figure"),

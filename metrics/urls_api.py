@@ -14,6 +14,7 @@ from metrics.embedding_tests import api as embedding_tests
 from metrics.inference import api as inference
 from metrics.machine_judges.api import judges as machine_judges
 from metrics.machine_judges.api import results as judge_results
+from metrics.machine_judges.api import items as judge_items
 from metrics.marking import api as marking
 from metrics.planning import api as planning
 from metrics.quality import api as quality
@@ -25,6 +26,7 @@ _RUNS = "studies/<slug:name>/score-runs"
 _ASSOCIATIONS = "association-runs/<int:number>"
 _CANDIDATES = "candidate-runs/<int:number>"
 _EMBEDDING_TESTS = "embedding-test-files/<int:number>"
+_JUDGE = "studies/<slug:name>/judges/<int:number>"
 _FIGURE = "studies/<slug:name>/figures/<slug:figure>"
 
 urlpatterns = [
@@ -136,6 +138,8 @@ urlpatterns = [
     path("studies/<slug:name>/progress", dashboards.Progress.as_view(), name="progress"),
     path("studies/<slug:name>/quality", quality.Quality.as_view(), name="quality"),
     path("studies/<slug:name>/judges", machine_judges.Judges.as_view(), name="judges"),
+    path(f"{_JUDGE}/items", judge_items.JudgeItems.as_view(), name="judge_items"),
+    path(f"{_JUDGE}/answers", judge_items.JudgeAnswers.as_view(), name="judge_answers"),
     path("studies/<slug:name>/plan", planning.Plan.as_view(), name="plan"),
     path(
         "studies/<slug:name>/plan/figure/<slug:file_format>",

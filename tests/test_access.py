@@ -194,6 +194,7 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "judge": (LEADS, READ_ONLY),
     # there are no scores yet
     "judge_figure": ((LOGIN, NONE, NONE, NONE, NONE, NONE), READ_ONLY),
+    **dict.fromkeys(("judge_items", "judge_answers"), (LEADS, READ_ONLY)),
     "overview": (LEADS, READ_ONLY),
     "identities": (LEADS, READ_ONLY),
     "identity": (LEADS, READ_ONLY),
@@ -449,6 +450,8 @@ class World:
             "plan_file": {"fmt": "csv"},
             "judge": {"number": self.judge.pk},
             "judge_figure": {"number": self.judge.pk, "figure": "agreement", "fmt": "csv"},
+            "judge_items": {"number": self.judge.pk},
+            "judge_answers": {"number": self.judge.pk},
             "figure_page": {"figure": "consensus"},
             "person_action": {"pk": self.words.enrolments.get().pk, "action": "release"},
             "export_file": {"pk": self.export.pk},
@@ -565,6 +568,7 @@ LEAD_PAGES = (
     *("quality", "quality_csv", "webhooks", "exposure", "exposure_csv"),
     *("plan_study", "plan_figure", "plan_file", "judges", "new_judge"),
     *("judge", "judge_figure"),
+    *("judge_items", "judge_answers"),
 )
 
 
@@ -580,6 +584,8 @@ def test_another_teams_study_does_not_exist_for_who_guesses_its_name(client, wor
         "plan_file": {"fmt": "csv"},
         "judge": {"number": world.judge.pk},
         "judge_figure": {"number": world.judge.pk, "figure": "agreement", "fmt": "csv"},
+        "judge_items": {"number": world.judge.pk},
+        "judge_answers": {"number": world.judge.pk},
         "export_file": {"pk": 1},
     }
     for page in LEAD_PAGES:
@@ -621,6 +627,8 @@ def test_what_is_not_there_looks_the_same_as_what_is_not_yours(client, world, ro
             "plan_file": {"fmt": "csv"},
             "judge": {"number": world.judge.pk},
             "judge_figure": {"number": world.judge.pk, "figure": "agreement", "fmt": "csv"},
+            "judge_items": {"number": world.judge.pk},
+            "judge_answers": {"number": world.judge.pk},
             "export_file": {"pk": 1},
         }.get(page, {})
         answers = [client.get(reverse(page, kwargs={"name": name, **more})) for name in ("secret", "nosuch")]

@@ -242,6 +242,8 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     # planned by leads who may also set up studies; the task is not named
     ("POST", "studies/words/judges"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "studies/words/judges/{judge}"): (READ, LEADS),
+    ("GET", "studies/words/judges/{judge}/items"): (READ, LEADS),
+    ("GET", "studies/words/judges/{judge}/answers"): (READ, LEADS),
     ("GET", "studies/words/figures"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus"): (READ, LEADS),
     ("GET", "studies/words/figures/consensus/csv"): (READ, LEADS),

@@ -80,6 +80,8 @@ WITHOUT_ROWS = {
     *("plan_study", "plan_figure", "plan_file", "new_judge"),
     # with rows in tests/metrics/machine_judges
     *("judge", "judge_figure"),
+    # with rows in tests/metrics/machine_judges
+    *("judge_items", "judge_answers"),
     # with more tests in tests/metrics/embedding_tests
     *("new_embedding_tests", "edit_embedding_tests", "embedding_test_file", "embedding_test_encoders"),
     *("embedding_test_ranking", "embedding_test_figure", "embedding_test_download"),
@@ -113,6 +115,7 @@ API_WITHOUT_ROWS = {
         "brightness_figure",
         *("plan", "plan_figure"),
         "judge",
+        *("judge_items", "judge_answers"),
         *("run_limits", "run_answer"),
         *("association_list", "model_association"),
         *("association_comparison", "association_results", "association_figure"),

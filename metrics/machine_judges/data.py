@@ -6,9 +6,8 @@ Nothing here is a judgement of a person: answers of models are rows of `generati
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from django.core.cache import cache
@@ -22,9 +21,9 @@ from generation.backends.base import FILTERED
 from generation.models import Answer, Run
 from metrics.core.purposes import MACHINE_JUDGE
 from metrics.core.stats.checks import Ints
-from metrics.machine_judges.design import BASE, Design, label_order, order_key, read_key
-from metrics.machine_judges.parsing import Corners, Problem, Selection, read_choice, read_selection
-from metrics.machine_judges.readings import Readings, ReadingsBuilder, Verdicts, verdicts
+from metrics.machine_judges.design import BASE, ORDER, Design, label_order, order_key, read_key
+from metrics.machine_judges.parsing import Problem, Selection, read_choice, read_selection
+from metrics.machine_judges.readings import Judged, Readings, ReadingsBuilder, Verdicts, verdicts
 
 NONE_OF_ABOVE = 0
 """Stands for null in arrays of attributes, images and groups; no row has this key."""
@@ -78,16 +77,20 @@ def answers_stamp(run: Run) -> list[object]:
     return [run.pk, found["number"], found["last"]]
 
 
+def judged_task(design: Design, study: Study) -> Task:
+    """The task that a judge was asked about. Raises Task.DoesNotExist if it is gone."""
+    tasks = Task.objects.select_related("image_set")
+    return tasks.get(study=study, kind=design.task, version=design.task_version)
+
+
 def read_judge(run: Run, study: Study) -> Judge:
     """A judge with all its answers. The answers are read once and cached until there are more. Raises
     Task.DoesNotExist if its task is gone."""
     design = Design.from_json(run.recipe["design"])
-    task = Task.objects.select_related("image_set").get(
-        study=study, kind=design.task, version=design.task_version
-    )
+    task = judged_task(design, study)
     items = read_items(task)
     stamp = ".".join(map(str, answers_stamp(run)))
-    key = f"machine-judge-1:{stamp}:{len(items.options)}"
+    key = f"machine-judge-2:{stamp}:{len(items.options)}"
     readings: Readings | None = cache.get(key)
     if readings is None:
         readings = _read(run, design, items)
@@ -115,10 +118,25 @@ def read_items(task: Task) -> Items:
 
 
 def _read(run: Run, design: Design, items: Items) -> Readings:
-    places: dict[int, list[int]] = defaultdict(list)
-    for place, unit in enumerate(items.units.tolist()):
-        places[unit].append(place)
-    built = ReadingsBuilder()
+    built = ReadingsBuilder(design.variants)
+    for each in read_answers(run, design, items):
+        built.add(each.unit, each.variant, each.sample, each.found)
+    return built.result()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """One answer. `found`: what it says of each option, in the order shown, or why it cannot be used."""
+
+    unit: int
+    variant: str
+    sample: int
+    found: Sequence[Judged] | Problem
+
+
+def read_answers(run: Run, design: Design, items: Items) -> Iterator[ReadAnswer]:
+    """All answers of a run about `items`, one at a time. One query."""
+    reader = _Reader(design, items)
     sizes = "job__image__width", "job__image__height"
     answers = Answer.objects.filter(run=run).order_by("job")
     rows = answers.values_list("job__key", "job__number", "text", "ended", *sizes)
@@ -127,73 +145,65 @@ def _read(run: Run, design: Design, items: Items) -> Readings:
             unit, variant = read_key(key)
         except ValueError:
             continue
-        if unit not in places or variant not in design.variants:
+        if unit not in reader.places or variant not in design.variants:
             continue  # an answer that was brought in from elsewhere, about nothing that was asked
-        built.asked[variant] += 1
-        size = width or 0, height or 0
-        found = _judgements(text, ended, design, items, unit, places[unit], variant, size)
-        if isinstance(found, Problem):
-            built.problems[variant, found] += 1
-            continue
-        answer = len(built.units)
-        built.units.append(unit)
-        built.variants.append(variant)
-        built.samples.append(sample)
-        for place, value, whole, boxes in found:
-            built.boxes += [len(built.judgements)] * len(boxes)
-            built.corners += boxes
-            built.judgements.append((answer, place, value, whole))
-    return built.result(design.variants)
+        found: Sequence[Judged] | Problem = Problem.WITHHELD
+        if ended != FILTERED:
+            found = reader.read(text, unit, variant, width or 0, height or 0)
+        yield ReadAnswer(unit, variant, sample, found)
 
 
-_Judged = tuple[int, int, bool, Sequence[Corners]]
-"""Place of the option, value, visible in the whole, boxes."""
+class _Reader:
+    """Reads the answers of one design. The order in which a unit's options were shown is worked out once for
+    all samples."""
 
+    def __init__(self, design: Design, items: Items) -> None:
+        self.design = design
+        self.places: dict[int, list[int]] = defaultdict(list)
+        for place, unit in enumerate(items.units.tolist()):
+            self.places[unit].append(place)
+        self._none = set(np.flatnonzero(items.attributes == NONE_OF_ABOVE).tolist())
+        self._orders: dict[tuple[int, bool], list[int]] = {}
 
-def _judgements(
-    text: str,
-    ended: str,
-    design: Design,
-    items: Items,
-    unit: int,
-    places: Sequence[int],
-    variant: str,
-    size: tuple[int, int],
-) -> list[_Judged] | Problem:
-    if ended == FILTERED:
-        return Problem.WITHHELD
-    if design.is_rating:
-        scale = SCALES[design.task]
+    def read(self, text: str, unit: int, variant: str, width: int, height: int) -> Sequence[Judged] | Problem:
+        if self.design.is_rating:
+            return self._rating(text, unit, variant)
+        shown = self._shown(unit, variant)
+        none = next((at for at, place in enumerate(shown) if place in self._none), -1)
+        found = read_selection(
+            text, len(shown), none=none, boxes=self.design.boxes, width=width, height=height
+        )
+        return found if isinstance(found, Problem) else _clipped(found, shown, width, height)
+
+    def _rating(self, text: str, unit: int, variant: str) -> Sequence[Judged] | Problem:
+        scale = SCALES[self.design.task]
         choice = read_choice(text, len(scale))
         if isinstance(choice, Problem):
             return choice
         label = scale[label_order(len(scale), variant)[choice]]
-        return [(places[0], label.value, False, ())]
-    shown = shown_order(
-        [
-            {
-                "place": place,
-                "role": OptionRole.STIMULUS if items.attributes[place] else OptionRole.NONE_OF_ABOVE,
-            }
-            for place in places
-        ],
-        key=order_key(design, unit, variant),
-    )
-    none = next((at for at, option in enumerate(shown) if option["role"] == OptionRole.NONE_OF_ABOVE), -1)
-    width, height = size
-    found = read_selection(text, len(shown), none=none, boxes=design.boxes, width=width, height=height)
-    return found if isinstance(found, Problem) else _clipped(found, shown, width, height)
+        return [Judged(self.places[unit][0], label.value)]
+
+    def _shown(self, unit: int, variant: str) -> list[int]:
+        """The places of a unit's options, in the order shown."""
+        asked = unit, variant == ORDER
+        if asked not in self._orders:
+            roles = {True: OptionRole.NONE_OF_ABOVE, False: OptionRole.STIMULUS}
+            options = [{"place": place, "role": roles[place in self._none]} for place in self.places[unit]]
+            shown = shown_order(options, key=order_key(self.design, unit, variant))
+            self._orders[asked] = [option["place"] for option in shown]
+        return self._orders[asked]
 
 
-def _clipped(
-    found: Selection, shown: Sequence[Mapping[str, Any]], width: int, height: int
-) -> list[_Judged] | Problem:
+def _clipped(found: Selection, shown: Sequence[int], width: int, height: int) -> list[Judged] | Problem:
     """Boxes by the rules for people: inside the image, or refused."""
-    judged: list[_Judged] = []
-    for at, option in enumerate(shown):
+    judged: list[Judged] = []
+    for at, place in enumerate(shown):
+        if at not in found.chosen:
+            judged.append(Judged(place, 0))
+            continue
         boxes = [clip(each, width=width, height=height) for each in found.boxes.get(at, ())]
         inside = [box for box in boxes if box is not None]
         if len(inside) < len(boxes):
             return Problem.BOX
-        judged.append((option["place"], int(at in found.chosen), at in found.whole, inside))
+        judged.append(Judged(place, 1, at in found.whole, inside))
     return judged

@@ -4,7 +4,6 @@ An answer that is not in the form that was asked for is a problem, which is coun
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -141,11 +140,10 @@ def _boxes(found: Any, scale: _Scale) -> tuple[Corners, ...]:
 def _corners(found: Any, scale: _Scale) -> Corners:
     if not isinstance(found, list) or len(found) != 4:
         raise _Unusable(Problem.BOX)
-    # a bool is an int in Python; an int can be too large for a float
-    if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in found):
-        raise _Unusable(Problem.BOX)
-    if not all(abs(each) < 1e9 and math.isfinite(each) for each in found):
-        raise _Unusable(Problem.BOX)
+    for each in found:
+        # a bool is an int in Python, an int can be too large for a float, and nan is not below anything
+        if type(each) not in (int, float) or not abs(each) < 1e9:
+            raise _Unusable(Problem.BOX)
     x0, y0, x1, y1 = found
     return x0 * scale.x, y0 * scale.y, x1 * scale.x, y1 * scale.y
 

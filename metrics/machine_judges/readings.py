@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from metrics.core.stats.checks import Bools, Floats, Ints
 from metrics.machine_judges.design import BASE
 from metrics.machine_judges.parsing import Corners, Problem
+
+PROBLEMS = tuple(Problem)
+
+
+class Judged(NamedTuple):
+    """What one answer says of one option: its `place` in `Items`, the value, whether it is visible in the
+    image as a whole, and its boxes in pixels inside the image."""
+
+    place: int
+    value: int
+    whole: bool = False
+    boxes: Sequence[Corners] = ()
 
 
 @dataclass(frozen=True)
@@ -20,7 +34,8 @@ class Readings:
     task's scale. `variants` (N,): places in `names`. Boxes (B,): the place of each one's judgement, and its
     `corners` (B, 4), pixels inside the image. `whole` (M,): visible in the image as a whole.
 
-    `asked`: variant -> number of answers, readable or not. `problems`: (variant, problem) -> number.
+    Unusable answers (U,): `unusable_units`, `unusable_variants` (places in `names`), `unusable_samples` and
+    `unusable_problems` (places in PROBLEMS). `asked`: variant -> number of answers, readable or not.
     """
 
     names: tuple[str, ...]
@@ -33,8 +48,32 @@ class Readings:
     whole: Bools
     boxes: Ints
     corners: Floats
+    unusable_units: Ints
+    unusable_variants: Ints
+    unusable_samples: Ints
+    unusable_problems: Ints
     asked: Mapping[str, int]
-    problems: Mapping[tuple[str, Problem], int]
+
+    def about(self, options: Ints) -> Readings:
+        """Only the judgements of these options."""
+        chosen = np.isin(self.options, options)
+        kept = chosen[self.boxes]
+        return replace(
+            self,
+            answers=self.answers[chosen],
+            options=self.options[chosen],
+            values=self.values[chosen],
+            whole=self.whole[chosen],
+            boxes=(np.cumsum(chosen) - 1)[self.boxes[kept]],
+            corners=self.corners[kept],
+        )
+
+    @property
+    def problems(self) -> Counter[tuple[str, Problem]]:
+        """(variant, problem) -> number of answers."""
+        pairs = zip(self.unusable_variants.tolist(), self.unusable_problems.tolist(), strict=True)
+        counted = Counter(pairs)
+        return Counter({(self.names[at], PROBLEMS[kind]): number for (at, kind), number in counted.items()})
 
 
 @dataclass(frozen=True)
@@ -60,61 +99,94 @@ def verdicts(readings: Readings, variant: str = BASE) -> Verdicts:
     order = chosen[np.lexsort((readings.samples[readings.answers[chosen]], readings.options[chosen]))]
     options, values = readings.options[order], readings.values[order]
     starts = np.flatnonzero(np.r_[True, options[1:] != options[:-1]]) if len(order) else np.zeros(0, int)
-    found = [_verdict(values[a:b].tolist()) for a, b in _spans(starts, len(order))]
-    firsts = order[starts + np.array([first for *_, first in found], dtype=np.int64)] if found else starts
-    of_verdict = {judgement: number for number, judgement in enumerate(firsts.tolist())}
-    kept = [number for number, judgement in enumerate(readings.boxes.tolist()) if judgement in of_verdict]
+    samples = np.diff(np.r_[starts, len(order)])
+    found, alike, first = values[starts], samples.copy(), starts.copy()
+    for at in np.flatnonzero(_differ(values, starts)).tolist():
+        start = starts[at]
+        found[at], alike[at], place = _verdict(values[start : start + samples[at]].tolist())
+        first[at] = start + place
+    verdict_of = np.full(len(readings.values), -1)
+    verdict_of[order[first]] = np.arange(len(starts))
+    kept = verdict_of[readings.boxes] >= 0
     return Verdicts(
         options=options[starts],
-        values=np.array([value for value, *_ in found], dtype=np.int64),
-        samples=np.array([number for _, number, *_ in found], dtype=np.int64),
-        alike=np.array([alike for _, _, alike, _ in found], dtype=np.int64),
-        boxes=np.array([of_verdict[readings.boxes[number]] for number in kept], dtype=np.int64),
-        corners=readings.corners[kept].reshape(-1, 4),
+        values=found,
+        samples=samples,
+        alike=alike,
+        boxes=verdict_of[readings.boxes[kept]],
+        corners=readings.corners[kept],
     )
 
 
-def _spans(starts: Ints, length: int) -> Iterator[tuple[int, int]]:
-    ends = [*starts.tolist()[1:], length]
-    return zip(starts.tolist(), ends, strict=False)
+def _differ(values: Ints, starts: Ints) -> Bools:
+    """Which of the stretches that begin at `starts` have more than one value."""
+    if not len(starts):
+        return np.zeros(0, dtype=np.bool_)
+    return np.minimum.reduceat(values, starts) != np.maximum.reduceat(values, starts)
 
 
-def _verdict(values: Sequence[int]) -> tuple[int, int, int, int]:
-    """The most frequent value, the number of values, how many are it, and the place of the first."""
+def _verdict(values: Sequence[int]) -> tuple[int, int, int]:
+    """The most frequent value, how many are it, and the place of the first."""
     value, alike = Counter(values).most_common(1)[0]  # of equals, the one counted first
-    return value, len(values), alike, values.index(value)
+    return value, alike, values.index(value)
+
+
+def _integers() -> array[int]:
+    return array("q")
 
 
 @dataclass
 class ReadingsBuilder:
-    """Collects the judgements of answers."""
+    """Collects answers. `names`: the variants."""
 
-    units: list[int] = field(default_factory=list)
-    variants: list[str] = field(default_factory=list)
-    samples: list[int] = field(default_factory=list)
-    judgements: list[tuple[int, int, int, bool]] = field(default_factory=list)
-    boxes: list[int] = field(default_factory=list)
-    corners: list[Corners] = field(default_factory=list)
+    names: tuple[str, ...]
+    answers: array[int] = field(default_factory=_integers)
+    judgements: array[int] = field(default_factory=_integers)
+    boxes: array[int] = field(default_factory=_integers)
+    corners: array[float] = field(default_factory=lambda: array("d"))
+    unusable: array[int] = field(default_factory=_integers)
     asked: Counter[str] = field(default_factory=Counter)
-    problems: Counter[tuple[str, Problem]] = field(default_factory=Counter)
 
-    def result(self, names: tuple[str, ...]) -> Readings:
-        rows = np.array(self.judgements, dtype=np.int64).reshape(-1, 4)
-        number = {name: place for place, name in enumerate(names)}
+    def add(self, unit: int, variant: str, sample: int, found: Sequence[Judged] | Problem) -> None:
+        """An answer about `unit`, or why it cannot be used."""
+        self.asked[variant] += 1
+        name = self.names.index(variant)
+        if isinstance(found, Problem):
+            self.unusable.extend((unit, name, sample, PROBLEMS.index(found)))
+            return
+        answer = len(self.answers) // 3
+        self.answers.extend((unit, name, sample))
+        for place, value, whole, boxes in found:
+            for box in boxes:
+                self.boxes.append(len(self.judgements) // 4)
+                self.corners.extend(box)
+            self.judgements.extend((answer, place, value, whole))
+
+    def result(self) -> Readings:
+        units, variants, samples = _columns(self.answers, 3)
+        answers, options, values, whole = _columns(self.judgements, 4)
+        unusable = _columns(self.unusable, 4)
         return Readings(
-            names=names,
-            units=np.array(self.units, dtype=np.int64),
-            variants=np.array([number[name] for name in self.variants], dtype=np.int64),
-            samples=np.array(self.samples, dtype=np.int64),
-            answers=rows[:, 0],
-            options=rows[:, 1],
-            values=rows[:, 2],
-            whole=rows[:, 3].astype(np.bool_),
+            names=self.names,
+            units=units,
+            variants=variants,
+            samples=samples,
+            answers=answers,
+            options=options,
+            values=values,
+            whole=whole.astype(np.bool_),
             boxes=np.array(self.boxes, dtype=np.int64),
             corners=np.array(self.corners, dtype=np.float64).reshape(-1, 4),
+            unusable_units=unusable[0],
+            unusable_variants=unusable[1],
+            unusable_samples=unusable[2],
+            unusable_problems=unusable[3],
             asked=dict(self.asked),
-            problems=dict(self.problems),
         )
+
+
+def _columns(numbers: array[int], width: int) -> Ints:
+    return np.ascontiguousarray(np.array(numbers, dtype=np.int64).reshape(-1, width).T)
 
 
 def by_option(found: Verdicts) -> dict[int, int]:

@@ -116,6 +116,8 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "plan_file": (f"GET {S}/plan",),
     "judge": (f"GET {S}/judges/{{number}}",),
     "judge_figure": (f"GET {S}/judges/{{number}}",),
+    "judge_items": (f"GET {S}/judges/{{number}}/items",),
+    "judge_answers": (f"GET {S}/judges/{{number}}/answers",),
     "pull": (*NUMBERS, "GET runs"),
     "brightness": ("GET brightness-runs",),
     "new_brightness": ("POST brightness-runs",),

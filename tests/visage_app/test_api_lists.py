@@ -12,6 +12,7 @@ WHOLE = {
     "agreement_read": COMPUTED,
     "identities_list": COMPUTED,
     "quality_list": COMPUTED,
+    "judge_items_list": "a ranking of all items, whose order changes with every answer",
     **dict.fromkeys(("inference_runs_read", "inference_runs_pairs"), COMPUTED),
     **dict.fromkeys(
         (

@@ -125,7 +125,7 @@ class ImageSearch:
     def pictures(self, images: Iterable[Image]) -> tuple[GalleryImage, ...]:
         """The given images with their judgements. Two queries."""
         pictures = {image.pk: GalleryImage(image) for image in images}
-        _fill(pictures, self.judgements.filter(response__unit__image__in=list(pictures)))
+        fill(pictures, self.judgements.filter(response__unit__image__in=list(pictures)))
         return tuple(pictures.values())
 
 
@@ -200,12 +200,18 @@ def _with_disagreement(judgements: QuerySet[Judgement], per_cent: int) -> QueryS
     ).values("response__unit__image")
 
 
-def _fill(pictures: Mapping[int, GalleryImage], judgements: QuerySet[Judgement]) -> None:
-    """Add annotators, attributes and boxes to the images. Two queries."""
+def fill(
+    pictures: Mapping[int, GalleryImage],
+    judgements: QuerySet[Judgement],
+    *,
+    by: str = "response__unit__image",
+) -> None:
+    """Add annotators, attributes and boxes to the pictures. `by`: the column that says to which of them a
+    judgement belongs. Two queries."""
     rects = boxes_by_judgement(judgements)
     rows = judgements.order_by("response__slot__index", "response", "position").values_list(
         "pk",
-        "response__unit__image",
+        by,
         "response__annotator",
         "response__slot__index",
         "option__attribute__text",

@@ -1,6 +1,7 @@
 """The judged images and groups of a study; one image with the attributes selected, by whom and where."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -97,8 +98,12 @@ def boxes_by_judgement(judgements: QuerySet[Judgement]) -> dict[int, list[Rect]]
     for judgement, x0, y0, x1, y1, width, height in boxes.values_list(
         "judgement", "x0", "y0", "x1", "y1", "image_width", "image_height"
     ):
-        # the same visible height in large and small images
-        size = max(width, height) / 28
-        label = (x0 + 0.25 * size, min(y0 + size, height), size)
-        rects[judgement].append(Rect(x0, y0, x1 - x0, y1 - y0, *label))
+        rects[judgement].append(rect((x0, y0, x1, y1), width=width, height=height))
     return rects
+
+
+def rect(corners: Sequence[float], *, width: int, height: int) -> Rect:
+    """The box with these corners in an image of that size."""
+    x0, y0, x1, y1 = corners
+    size = max(width, height) / 28  # the same visible height in large and small images
+    return Rect(x0, y0, x1 - x0, y1 - y0, x0 + 0.25 * size, min(y0 + size, height), size)

@@ -7,7 +7,7 @@ import pytest
 from annotation.models import TaskKind
 from metrics.machine_judges.data import read_judge
 from metrics.machine_judges.parsing import Problem
-from metrics.machine_judges.readings import counted_problems
+from metrics.machine_judges.readings import PROBLEMS, counted_problems
 from tests.metrics import cast
 from tests.metrics.machine_judges.judged import answer, judge, planned
 
@@ -65,3 +65,18 @@ def test_what_cannot_be_read_is_counted():
     found = read_judge(answer(run, lambda job: next(texts)), study)
     assert counted_problems(found.readings) == {Problem.UNREADABLE: 1, Problem.OUTSIDE: 1}
     assert not len(found.verdicts().options)
+
+
+def test_each_unusable_answer_keeps_its_unit_variant_and_sample():
+    study = cast.visual_study({"hat": [5, 5, 5], "kind": [1, 1, 1]})
+    run = planned(study, TaskKind.VISUAL_NATURE, times=2, temperature=1.0, again=1)
+    bad = run.jobs.filter(key__endswith=".order", number=2).get()
+    found = read_judge(answer(run, lambda job: "" if job.pk == bad.pk else "A"), study).readings
+    unit, _, variant = bad.key.partition(".")
+    assert found.unusable_units.tolist() == [int(unit)]
+    assert found.names[found.unusable_variants[0]] == variant
+    assert found.unusable_samples.tolist() == [2]
+    assert PROBLEMS[found.unusable_problems[0]] == Problem.EMPTY
+    assert found.problems == {("order", Problem.EMPTY): 1}
+    assert found.asked == {"base": 4, "order": 2}
+    assert len(found.units) == 5
