@@ -12,9 +12,9 @@ from metrics.depiction import views as depiction
 from metrics.embedding_tests.views import results as embedding_test_results
 from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
+from metrics.machine_judges.views import items as judge_items
 from metrics.machine_judges.views import judges as machine_judges
 from metrics.machine_judges.views import results as judge_results
-from metrics.machine_judges.views import items as judge_items
 from metrics.marking import views as marking
 from metrics.planning import views as planning
 from metrics.pull import views as pull

@@ -12,9 +12,9 @@ from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
 from metrics.embedding_tests import api as embedding_tests
 from metrics.inference import api as inference
+from metrics.machine_judges.api import items as judge_items
 from metrics.machine_judges.api import judges as machine_judges
 from metrics.machine_judges.api import results as judge_results
-from metrics.machine_judges.api import items as judge_items
 from metrics.marking import api as marking
 from metrics.planning import api as planning
 from metrics.quality import api as quality

@@ -37,9 +37,6 @@ from metrics.machine_judges.stats import shares
 from metrics.score_runs.metric import BENJAMINI, P_AND_Q, Metric, Parameter
 from metrics.score_runs.rows import Inputs, ScoreRow, score_row
 
-SAMPLES = "samples"
-"""The variant of stability that compares answers to the same item, asked in the same way."""
-
 
 def judge_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
     """Raises NothingToCompute without a judge that has answered, and ValueError for another `by`."""

@@ -33,8 +33,8 @@ _CACHE_SECONDS = 24 * 3600
 @dataclass(frozen=True)
 class Items:
     """The options (O,) of the data units of a task, by the positions of unit and option: ids of `units`,
-    `options`, `attributes` (0: none of the above), `images` and `groups` (0: the task has none), and the
-    `regions` of the groups."""
+    `options`, `attributes` (0: none of the above), `images` and `groups` (0: the task has none), the
+    `regions` of the groups, and the `positions` of the units in the task."""
 
     units: Ints
     options: Ints
@@ -42,6 +42,7 @@ class Items:
     images: Ints
     groups: Ints
     regions: tuple[str, ...]
+    positions: Ints
 
     @property
     def places(self) -> dict[int, int]:
@@ -90,7 +91,7 @@ def read_judge(run: Run, study: Study) -> Judge:
     task = judged_task(design, study)
     items = read_items(task)
     stamp = ".".join(map(str, answers_stamp(run)))
-    key = f"machine-judge-2:{stamp}:{len(items.options)}"
+    key = f"machine-judge-3:{stamp}:{len(items.options)}"
     readings: Readings | None = cache.get(key)
     if readings is None:
         readings = _read(run, design, items)
@@ -105,16 +106,17 @@ def read_items(task: Task) -> Items:
         .order_by("unit__position", "position")
         .values_list(
             *("unit", "pk", "attribute", "unit__image", "unit__image__group", "unit__association__group"),
-            *("unit__image__group__region", "unit__association__group__region"),
+            *("unit__image__group__region", "unit__association__group__region", "unit__position"),
         )
     )
     found = list(rows)
     ids = np.array(
-        [[row[0], row[1], row[2] or 0, row[3] or 0, row[4] or row[5] or 0] for row in found], dtype=np.int64
-    ).reshape(-1, 5)
-    units, options, attributes, images, groups = ids.T
+        [[row[0], row[1], row[2] or 0, row[3] or 0, row[4] or row[5] or 0, row[8]] for row in found],
+        dtype=np.int64,
+    ).reshape(-1, 6)
+    units, options, attributes, images, groups, positions = ids.T
     regions = tuple(row[6] or row[7] or "" for row in found)
-    return Items(units, options, attributes, images, groups, regions)
+    return Items(units, options, attributes, images, groups, regions, positions)
 
 
 def _read(run: Run, design: Design, items: Items) -> Readings:
@@ -142,10 +144,11 @@ def read_answers(run: Run, design: Design, items: Items) -> Iterator[ReadAnswer]
     rows = answers.values_list("job__key", "job__number", "text", "ended", *sizes)
     for key, sample, text, ended, width, height in rows.iterator(chunk_size=2000):
         try:
-            unit, variant = read_key(key)
+            position, variant = read_key(key)
         except ValueError:
             continue
-        if unit not in reader.places or variant not in design.variants:
+        unit = reader.units.get(position, 0)
+        if not unit or variant not in design.variants:
             continue  # an answer that was brought in from elsewhere, about nothing that was asked
         found: Sequence[Judged] | Problem = Problem.WITHHELD
         if ended != FILTERED:
@@ -162,6 +165,8 @@ class _Reader:
         self.places: dict[int, list[int]] = defaultdict(list)
         for place, unit in enumerate(items.units.tolist()):
             self.places[unit].append(place)
+        self.units = dict(zip(items.positions.tolist(), items.units.tolist(), strict=True))
+        self._positions = {unit: position for position, unit in self.units.items()}
         self._none = set(np.flatnonzero(items.attributes == NONE_OF_ABOVE).tolist())
         self._orders: dict[tuple[int, bool], list[int]] = {}
 
@@ -189,7 +194,7 @@ class _Reader:
         if asked not in self._orders:
             roles = {True: OptionRole.NONE_OF_ABOVE, False: OptionRole.STIMULUS}
             options = [{"place": place, "role": roles[place in self._none]} for place in self.places[unit]]
-            shown = shown_order(options, key=order_key(self.design, unit, variant))
+            shown = shown_order(options, key=order_key(self.design, self._positions[unit], variant))
             self._orders[asked] = [option["place"] for option in shown]
         return self._orders[asked]
 

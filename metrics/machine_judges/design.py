@@ -2,7 +2,7 @@
 
 import random
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -11,6 +11,8 @@ from metrics.core.purposes import MACHINE_JUDGE
 
 BASE, ORDER, WORDING = "base", "order", "wording"
 """Variants: the item as annotators see it; its options in another order; another wording."""
+SAMPLES = "samples"
+"""The same asking again, in the scores of how stable a judge is."""
 LANGUAGE = "language"
 """Another language: the variant `language-es`."""
 PROMPT_VERSION = 1
@@ -81,9 +83,10 @@ def language_of(variant: str) -> str:
     return variant.removeprefix(f"{LANGUAGE}-") if variant.startswith(f"{LANGUAGE}-") else ""
 
 
-def asking_key(unit: int, variant: str) -> str:
-    """The key of the asking about a unit in a variant."""
-    return f"{unit}.{variant}"
+def asking_key(position: int, variant: str) -> str:
+    """The key of the asking about the unit at this position of the task in a variant: the same in every
+    database."""
+    return f"{position}.{variant}"
 
 
 def read_key(key: str) -> tuple[int, str]:
@@ -94,22 +97,22 @@ def read_key(key: str) -> tuple[int, str]:
     >>> read_key(asking_key(17, "language-es"))
     (17, 'language-es')
     """
-    unit, _, variant = key.partition(".")
-    return int(unit), variant
+    position, _, variant = key.partition(".")
+    return int(position), variant
 
 
-def order_key(design: Design, unit: int, variant: str) -> uuid.UUID:
-    """The key that shuffles the options of a unit (`annotate.queries.shown_order`). Only the variant ORDER
+def order_key(design: Design, position: int, variant: str) -> uuid.UUID:
+    """The key that shuffles the options of the unit at a position (`annotate.queries.shown_order`). Only the variant ORDER
     has another order than BASE, so that nothing else differs in it."""
     order = ORDER if variant == ORDER else BASE
-    return uuid.uuid5(_NAMESPACE, f"{design.seed}/{order}/{unit}")
+    return uuid.uuid5(_NAMESPACE, f"{design.seed}/{order}/{position}")
 
 
-def drawn_again(units: Sequence[int], design: Design) -> list[int]:
-    """The places in `units`, which are in the order of the task, that are asked about again, rising."""
-    number = min(design.again, len(units))
+def drawn_again(units: int, design: Design) -> list[int]:
+    """The places, among so many units in the order of the task, that are asked about again, rising."""
+    number = min(design.again, units)
     chosen = random.Random(f"{design.seed}/again")  # noqa: S311 - a draw to be repeated, not a secret
-    return sorted(chosen.sample(range(len(units)), number))
+    return sorted(chosen.sample(range(units), number))
 
 
 def label_order(number: int, variant: str) -> tuple[int, ...]:

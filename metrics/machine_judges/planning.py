@@ -62,15 +62,16 @@ class ItemAskings:
     design: Design
 
     @cached_property
-    def _units(self) -> list[int]:
+    def _units(self) -> list[tuple[int, int]]:
+        """The id and the position of each."""
         units = Unit.objects.filter(task=self.task, purpose=Purpose.DATA)
         if not self.design.is_rating:
             units = units.exclude(image__file="")
-        return list(units.order_by("position").values_list("pk", flat=True))
+        return list(units.order_by("position").values_list("pk", "position"))
 
     @cached_property
-    def _again(self) -> list[int]:
-        return [self._units[place] for place in drawn_again(self._units, self.design)]
+    def _again(self) -> list[tuple[int, int]]:
+        return [self._units[place] for place in drawn_again(len(self._units), self.design)]
 
     def __len__(self) -> int:
         return len(self._units) + len(self._again) * (len(self.design.variants) - 1)
@@ -81,16 +82,17 @@ class ItemAskings:
             for start in range(0, len(units), _AT_ONCE):
                 yield from self._askings(units[start : start + _AT_ONCE], variant)
 
-    def _askings(self, units: Sequence[int], variant: str) -> list[Asking]:
+    def _askings(self, units: Sequence[tuple[int, int]], variant: str) -> list[Asking]:
         language = language_of(variant) or LANGUAGE
-        keys = {unit: order_key(self.design, unit, variant) for unit in units}
-        about = _about(units)
+        positions = dict(units)
+        keys = {unit: order_key(self.design, position, variant) for unit, position in units}
+        about = _about([*positions])
         with translation.override(language):
             guides = enrolments.guides(tasks=[self.task], language=language)
             items = units_as_json(study_id=self.task.study_id, keys=keys, language=language)
             return [
                 Asking(
-                    key=asking_key(item["unit"], variant),
+                    key=asking_key(positions[item["unit"]], variant),
                     prompt=self._prompt(item, guides, variant),
                     **about[item["unit"]],
                 )

@@ -5,22 +5,11 @@ from collections.abc import Iterable, Mapping
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.machine_judges.design import LANGUAGE, ORDER, WORDING, language_of
-from metrics.machine_judges.parsing import Problem
 from metrics.machine_judges.queries.results import AgreementRow, Results
 from metrics.models import Score
 
 PASSES = 0.5
 """The winning rate from which a judge passes the alternative annotator test."""
-PROBLEMS = {
-    Problem.EMPTY: gettext_lazy("nothing was answered"),
-    Problem.WITHHELD: gettext_lazy("withheld by a filter of the model or its server"),
-    Problem.UNREADABLE: gettext_lazy("not in the form that was asked for"),
-    Problem.OUTSIDE: gettext_lazy("a choice that was not offered"),
-    Problem.NOTHING: gettext_lazy("nothing chosen, not even “none of the above”"),
-    Problem.CONTRADICTORY: gettext_lazy("“none of the above” with something else, or one thing twice"),
-    Problem.BOX: gettext_lazy("a chosen attribute without a place in the image, or a box that is none"),
-}
 SCORE_NAMES = {
     "l_stereo": gettext_lazy("L(stereo): mean likelihood of the stereotypical attributes"),
     "l_random": gettext_lazy("L(random): mean likelihood of the other attributes"),
@@ -32,23 +21,6 @@ SCORE_NAMES = {
     "offence": gettext_lazy("Mean offensiveness, without Unsure"),
     "level": gettext_lazy("Mean level of bias, without Unsure"),
 }
-
-
-def problem_words(name: str) -> str:
-    """A kind of problem in words."""
-    return str(PROBLEMS[Problem(name)])
-
-
-def variant_words(variant: str) -> str:
-    """What differs when the judge is asked again."""
-    if language := language_of(variant):
-        return _("in another language: %(code)s") % {"code": language}
-    return {
-        "samples": _("the same question again"),
-        ORDER: _("the choices in another order"),
-        WORDING: _("another wording"),
-        LANGUAGE: _("another language"),
-    }.get(variant, variant)
 
 
 def annotators_words(group: str) -> str:

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.machine_judges.design import BASE, ORDER, WORDING, language_of
+from metrics.machine_judges.design import BASE, ORDER, SAMPLES, WORDING, language_of
 from metrics.machine_judges.parsing import Problem
 
 _PROBLEMS = {
@@ -23,11 +23,12 @@ def problem_words(name: str) -> str:
 
 
 def variant_words(variant: str) -> str:
-    """What differs when the judge is asked in this variant."""
+    """What differs when the judge is asked in this variant, or in another sample (SAMPLES)."""
     if language := language_of(variant):
         return _("in another language: %(code)s") % {"code": language}
     return {
         BASE: _("as people are asked"),
+        SAMPLES: _("the same question again"),
         ORDER: _("the choices in another order"),
         WORDING: _("another wording"),
     }[variant]

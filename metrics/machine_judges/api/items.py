@@ -147,7 +147,7 @@ class JudgeItems(Resource):
     def get(self, request: Request, name: str, number: int) -> Response:
         study = get_study_or_404(request, name)
         params = self.query(JudgeItemsQuery)
-        judge = items.judge_or_404(study, number)
+        judge = items.answered_judge_or_404(study, number)
         filters = items.ItemFilters(
             group=params.get("group", 0),
             attribute=params.get("attribute", 0),

@@ -196,19 +196,20 @@ def _said(judge: Judge, readings: Readings) -> defaultdict[int, list[Said]]:
 def _add_answers(judge: Judge, rows: Mapping[int, ItemRow]) -> None:
     """One query."""
     names = judge.readings.names
-    units = {row.option.unit_id for row in rows.values()}
+    units = {row.option.unit.position: row.option.unit_id for row in rows.values()}
     answers = Answer.objects.filter(
         run=judge.run,
         job__run=judge.run,
-        job__key__in=[asking_key(unit, variant) for unit in units for variant in names],
+        job__key__in=[asking_key(position, variant) for position in units for variant in names],
         job__number__lte=SAMPLES_SHOWN,
     ).order_by("job")
-    problems = _problems(judge.readings, units)
+    problems = _problems(judge.readings, {*units.values()})
     found: defaultdict[int, list[RawAnswer]] = defaultdict(list)
     for key, sample, text, length, ended in answers.values_list(
         "job__key", "job__number", Substr("text", 1, TEXT_SHOWN), Length("text"), "ended"
     ):
-        unit, variant = read_key(key)
+        position, variant = read_key(key)
+        unit = units[position]
         problem = problems.get((unit, variant, sample))
         found[unit].append(RawAnswer(variant, sample, text, length, ended, problem))
     for row in rows.values():

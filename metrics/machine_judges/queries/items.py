@@ -15,9 +15,10 @@ from annotation.models import Attribute, IdentityGroup, Study, Task, TaskKind
 from metrics.core.answers import counted_responses
 from metrics.core.fingerprints import fingerprint
 from metrics.core.stats.checks import Ints
-from metrics.machine_judges.data import NONE_OF_ABOVE, Judge, answers_stamp, judge_runs, read_judge
+from metrics.machine_judges.data import NONE_OF_ABOVE, Judge, answers_stamp, read_judge
 from metrics.machine_judges.disagreement import Ranking, rank
 from metrics.machine_judges.people import read_people
+from metrics.machine_judges.queries.requests import judge_or_404
 
 PER_PAGE = 20
 LEVELS: dict[str, tuple[int, ...]] = {
@@ -47,14 +48,11 @@ class Choices:
     regions: tuple[str, ...]
 
 
-def judge_or_404(study: Study, number: int) -> Judge:
+def answered_judge_or_404(study: Study, number: int) -> Judge:
     """The judge of `study` whose run has that number, with its answers; Http404 if there is none, or its task
     is gone."""
-    run = judge_runs(study).filter(pk=number).first()
-    if run is None:
-        raise Http404("This study has no such machine judge.")
     try:
-        return read_judge(run, study)
+        return read_judge(judge_or_404(study, number), study)
     except Task.DoesNotExist as gone:
         raise Http404("The task that this judge was asked about no longer exists.") from gone
 

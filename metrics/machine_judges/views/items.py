@@ -19,7 +19,7 @@ from metrics.machine_judges.queries.item_rows import item_rows
 def judge_items(request: LoggedIn, name: str, number: int) -> HttpResponse:
     """`?group=ID&attribute=ID&region=Europe&differ=1` narrows the list."""
     study = get_study_or_404(request, name)
-    judge = items.judge_or_404(study, number)
+    judge = items.answered_judge_or_404(study, number)
     filters = items.ItemFilters(
         group=_id(request, "group"),
         attribute=_id(request, "attribute"),

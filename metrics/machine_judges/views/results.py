@@ -19,7 +19,7 @@ from metrics.core.figure_files import figure_context, figure_response
 from metrics.core.figure_sources import NothingToDraw, study_title
 from metrics.core.studies import get_study_or_404
 from metrics.core.tables import url_with
-from metrics.machine_judges import sentences
+from metrics.machine_judges import sentences, words
 from metrics.machine_judges.design import Design
 from metrics.machine_judges.figures import FIGURES, agreement_figure
 from metrics.machine_judges.queries import requests as asked
@@ -45,7 +45,7 @@ def judge(request: HttpRequest, name: str, number: int) -> HttpResponse:
         "found": found,
         "finding": sentences.finding(found, asked.parameters_of(asked.ALTERNATIVE, run)),
         "warnings": sentences.warnings(),
-        "stability": [(sentences.variant_words(one), score) for one, score in found.stability.items()],
+        "stability": [(words.variant_words(one), score) for one, score in found.stability.items()],
         "scores": _named(found.scores),
         "combined": _named(found.combined),
         "refusals": {**wanted.refused, **asked.failures(study, missing)},
@@ -102,7 +102,7 @@ def _facts(run: Run, found: Results) -> dict[str, Any]:
         "simulated_judge": run.backend == FAKE,
         "usage": asked.usage(run),
         "problems": [
-            (sentences.problem_words(one), score) for one, score in found.problems.items() if score.k
+            (words.problem_words(one), score) for one, score in found.problems.items() if score.k
         ],
     }
 

@@ -50,20 +50,20 @@ def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, 
     run = planned(study, task, **planning)
     design = Design.from_json(run.recipe["design"])
     options: dict[int, list[Option]] = {}
-    for option in Option.objects.filter(unit__task__study=study).select_related(
+    for option in Option.objects.filter(unit__task__study=study, unit__task__kind=task).select_related(
         "attribute", "unit__image__group", "unit__association__group"
     ):
-        options.setdefault(option.unit_id, []).append(option)
+        options.setdefault(option.unit.position, []).append(option)
 
     def text(job) -> str:
-        unit, variant = read_key(job.key)
-        of_unit = sorted(options[unit], key=lambda option: option.position)
+        position, variant = read_key(job.key)
+        of_unit = sorted(options[position], key=lambda option: option.position)
         if design.is_rating:
             scale = SCALES[design.task]
             shown = [scale[place].value for place in label_order(len(scale), variant)]
             return json.dumps({"answer": LETTERS[shown.index(value(of_unit[0], variant, job.number))]})
         rows = [{"option": one, "role": one.role} for one in of_unit]
-        shown_options = shown_order(rows, key=order_key(design, unit, variant))
+        shown_options = shown_order(rows, key=order_key(design, position, variant))
         chosen = [
             _chosen(LETTERS[at], row["option"], design, boxes)
             for at, row in enumerate(shown_options)

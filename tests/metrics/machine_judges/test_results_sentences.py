@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.machine_judges import sentences
+from metrics.machine_judges import sentences, words
 from metrics.machine_judges.design import Design
 from metrics.machine_judges.parsing import Problem
 from metrics.machine_judges.queries.results import NAMES, AgreementRow, Results
@@ -73,7 +73,7 @@ def test_without_an_annotator_the_test_has_no_result():
 
 
 def test_every_problem_variant_and_score_has_words():
-    assert {sentences.problem_words(each) for each in Problem} >= {"nothing was answered"}
+    assert {words.problem_words(each) for each in Problem} >= {"nothing was answered"}
     assert set(sentences.SCORE_NAMES) == set(NAMES)
     design = Design(
         study="s",
@@ -84,4 +84,4 @@ def test_every_problem_variant_and_score_has_words():
         languages=("es",),
     )
     for variant in ("samples", *design.variants[1:]):
-        assert sentences.variant_words(variant) != variant
+        assert words.variant_words(variant) != variant
