@@ -1,0 +1,1 @@
+"""Pure statistics of machine judges: arrays in, results out, without Django."""
