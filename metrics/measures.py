@@ -6,7 +6,7 @@ from metrics.comparisons import ranking_scores
 from metrics.comparisons import registry as comparisons
 from metrics.depiction import registry as depiction
 from metrics.depiction import sensitivity_scores
-from metrics.machine_judges import alternative_scores
+from metrics.machine_judges import alternative_scores, combined_scores
 from metrics.pull import registry as pull
 from metrics.score_runs.metric import Metric
 from metrics.visual_nature import registry as visual_nature
@@ -23,4 +23,5 @@ METRICS: tuple[Metric, ...] = (
     *votes.METRICS,
     *agreement.METRICS,
     *alternative_scores.METRICS,
+    *combined_scores.METRICS,
 )

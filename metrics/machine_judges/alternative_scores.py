@@ -12,6 +12,7 @@ from metrics.core.stats import clustered
 from metrics.core.stats.checks import Ints
 from metrics.core.stats.scales import SHARE
 from metrics.machine_judges import metric
+from metrics.machine_judges.clusters import clusters
 from metrics.machine_judges.data import NONE_OF_ABOVE, Judge
 from metrics.machine_judges.people import PeopleAnswers, read_people
 from metrics.machine_judges.stats.alternative import (
@@ -47,7 +48,6 @@ def alternative_annotator_scores(inputs: Inputs) -> list[ScoreRow]:
             f"The test leaves one annotator out at a time and needs {FEWEST} who are identified and answered "
             f"what the judge answered. There are {known}: wait until more people have answered."
         )
-    clusters = _clusters(judge)
     compared = compare(
         people.options,
         people.annotators,
@@ -62,7 +62,7 @@ def alternative_annotator_scores(inputs: Inputs) -> list[ScoreRow]:
             f"and the judge answered too; {FEWEST} are needed. Choose a smaller least=NUMBER, or wait until "
             "more people have answered."
         )
-    return _rows(found, clusters[people.options[found.used]], inputs)
+    return _rows(found, clusters(judge)[people.options[found.used]], inputs)
 
 
 def _rows(found: AlternativeTest, images: Ints, inputs: Inputs) -> list[ScoreRow]:
@@ -100,13 +100,6 @@ def _answers(judge: Judge) -> tuple[PeopleAnswers, Ints]:
 def _sure_values(kind: str) -> list[int]:
     """The values that are compared: all labels of a nominal scale, those of an ordinal one without Unsure."""
     return [label.value for label in SCALES[kind] if kind in _NOMINAL or not label.needs_justification]
-
-
-def _clusters(judge: Judge) -> Ints:
-    """What each option is about (O,): its image, its attribute, or its association, which is a unit."""
-    if judge.task.kind == TaskKind.DEPICTION:
-        return judge.items.images
-    return judge.items.attributes if judge.task.kind == TaskKind.VISUAL_NATURE else judge.items.units
 
 
 def _epsilon(parameters: Mapping[str, str]) -> float:
@@ -154,8 +147,8 @@ METRICS: tuple[Metric, ...] = (
         clustering="images (or whatever a unit is about) and annotators",
         section=metric.SECTION,
         reference=(
-            "Calderon, Reichart & Dror (2025), doi:10.18653/v1/2025.acl-long.782; Benjamini & Yekutieli (2001), "
-            "doi:10.1214/aos/1013699998"
+            "Calderon, Reichart & Dror (2025), doi:10.18653/v1/2025.acl-long.782; "
+            "Benjamini & Yekutieli (2001), doi:10.1214/aos/1013699998"
         ),
         source=metric.SOURCE,
         parameters=(
