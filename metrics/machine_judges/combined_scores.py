@@ -81,29 +81,29 @@ def _depicted(judge: Judge, part: AskedPart) -> Iterator[list[ScoreRow]]:
 
 def _of_group(frames: Sequence[GroupFrame]) -> list[ScoreRow]:
     """Of people, and of the judge in the part, the rest, and everywhere; all of the same attributes."""
-    found = [measured(frame) for frame in frames]
-    shown = np.logical_and.reduce([group.n > 0 for group in found])
-    own, part, rest, judge = (_tendency(group, shown) for group in found)
+    groups = [measured(frame) for frame in frames]
+    shown = np.logical_and.reduce([one.n > 0 for one in groups])
+    own, part, rest, judge = (_tendency(one, shown) for one in groups)
     if own.point.n_stereotypical < 2:  # not reported (PROTOCOL §6)
         return []
     group = _Group(frames[0].group_id, frames[0].group)
     asked, all_images = (len(np.unique(frames[place].images)) for place in (0, 3))
     rows = []
+    sides = zip(*map(_estimates, (own, part, rest)), strict=True)
     combined = [
-        combine(*ours, scale)
-        for *ours, scale in zip(*map(_estimates, (own, part, rest)), (SHARE, SHARE, NUMBER), strict=True)
+        combine(people, here, there, scale)
+        for (people, here, there), scale in zip(sides, (SHARE, SHARE, NUMBER), strict=True)
     ]
     for place, name in enumerate(NAMES):
-        value, interval = combined[place].value, combined[place].interval
-        if name == "theta":
-            value, interval = _theta(combined[place], own)
+        found = combined[place]
+        value, interval = _theta(found, own) if name == "theta" else (found.value, found.interval)
         rows += [
             score_row(name, value, all_images, interval, group=group, part=COMBINED),
             score_row(name, own.values[place], asked, own.intervals()[place], group=group, part=PEOPLE),
             score_row(
                 name, judge.values[place], all_images, judge.intervals()[place], group=group, part=JUDGE
             ),
-            score_row("tuning", combined[place].tuning, asked, group=group, part=f"of: {name}"),
+            score_row("tuning", found.tuning, asked, group=group, part=f"of: {name}"),
         ]
     return rows
 
