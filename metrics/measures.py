@@ -8,6 +8,7 @@ from metrics.depiction import registry as depiction
 from metrics.depiction import sensitivity_scores
 from metrics.machine_judges import agreement_scores as judge_agreement
 from metrics.machine_judges import judged_scores
+from metrics.machine_judges import alternative_scores, combined_scores
 from metrics.pull import registry as pull
 from metrics.score_runs.metric import Metric
 from metrics.visual_nature import registry as visual_nature
@@ -25,4 +26,6 @@ METRICS: tuple[Metric, ...] = (
     *agreement.METRICS,
     *judge_agreement.METRICS,
     *judged_scores.METRICS,
+    *alternative_scores.METRICS,
+    *combined_scores.METRICS,
 )

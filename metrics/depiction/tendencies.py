@@ -127,7 +127,7 @@ def _clustered_differences(first: GroupTendency, second: GroupTendency) -> list[
     with np.errstate(divide="ignore"):
         values = [np.append(side.values[:2], np.log(side.values[2])) for side in sides]
     one, two = (
-        side.likelihoods.of(_log_gradient(side.point))
+        side.likelihoods.of(log_gradient(side.point))
         for side in sides
         if isinstance(side.likelihoods, SumInfluences)
     )
@@ -141,7 +141,7 @@ def _clustered_differences(first: GroupTendency, second: GroupTendency) -> list[
     return [stereo, random, theta]
 
 
-def _log_gradient(point: stats.Tendency) -> Floats:
+def log_gradient(point: stats.Tendency) -> Floats:
     """The derivatives of l_stereo, l_random and ln theta with respect to the first two (2, 3); of ln theta 0
     if it is infinite or undefined."""
     gradient = np.eye(2, 3)

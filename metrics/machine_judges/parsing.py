@@ -17,7 +17,7 @@ LONGEST = 20_000
 """Characters of an answer; a longer one is in no form that was asked for."""
 MOST_BOXES = 100
 """Of one option."""
-_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n\s*```\Z", re.DOTALL | re.IGNORECASE)
+_FENCES = ("```", "```json")
 _LETTER = re.compile(r"\A\(?([A-Za-z])[.)]?\Z")
 
 Corners = tuple[float, float, float, float]
@@ -167,14 +167,25 @@ def _object(text: str) -> dict[str, Any]:
     stripped = text.strip()
     if not stripped:
         raise _Unusable(Problem.EMPTY)
-    fenced = _FENCE.match(stripped)
     try:
-        found = json.loads(fenced[1] if fenced else stripped, object_pairs_hook=_fields)
+        found = json.loads(_unfenced(stripped), object_pairs_hook=_fields, parse_constant=_no_json)
     except (ValueError, RecursionError) as error:
         raise _Unusable(Problem.UNREADABLE) from error
     if not isinstance(found, dict):
         raise _Unusable(Problem.UNREADABLE)
     return found
+
+
+def _unfenced(text: str) -> str:
+    """The lines between code fences, or the text without any. A regular expression would try the white space
+    of a hostile answer in every way, for hours."""
+    first, _, others = text.partition("\n")
+    inside, _, last = others.rpartition("\n")
+    return inside if first.strip().lower() in _FENCES and last.strip() == "```" else text
+
+
+def _no_json(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from django.utils import timezone
 
 from annotation.annotate.queries import shown_order
 from annotation.core.leases import JobState
 from annotation.core.scales import SCALES
-from annotation.models import Image, Option, OptionRole, Study
+from annotation.models import Image, Option, OptionRole, Response, Slot, Study, Unit
 from generation.models import Answer, Run, RunState
 from generation.recipes.limits import Limits
 from generation.runs import services as runs
@@ -100,3 +100,11 @@ def answer(run: Run, text: Callable[[object], str], *, ended: str = "stop") -> R
     )
     run.refresh_from_db()
     return run
+
+
+def ask_people_about(study: Study, task: str, units: Iterable[int]) -> None:
+    """Only `units` of the task have slots and answers: the random part of a `people_share`."""
+    others = Unit.objects.filter(task__study=study, task__kind=task).exclude(pk__in=list(units))
+    Response.objects.filter(unit__in=others).delete()
+    Slot.objects.filter(unit__in=others).delete()
+    study.tasks.filter(kind=task).update(people_share=0.5)

@@ -5,7 +5,7 @@ import io
 import pytest
 from django.core.management import call_command
 
-from annotation.models import Response, Study, TaskKind
+from annotation.models import Response, Study, TaskKind, Unit
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.metric import VARIANTS
@@ -32,6 +32,9 @@ def compared_with(study, metric) -> dict[str, str]:
     are identified need no supposition."""
     if metric.name == "annotator_sensitivity":
         Response.objects.filter(unit__task__kind="depiction").update(annotator=None)
+    if metric.name == "judge_combined":  # people answered a random part only
+        first = Unit.objects.filter(task__study=study, image__index=1).values_list("pk", flat=True)
+        judged.ask_people_about(study, TaskKind.DEPICTION, first)
     if metric.source == "machine judge":
         small = {"least": "2"}  # annotators have answered few items here
         return {"judge": "judge"} | {
