@@ -7,8 +7,7 @@ from metrics.comparisons import registry as comparisons
 from metrics.depiction import registry as depiction
 from metrics.depiction import sensitivity_scores
 from metrics.machine_judges import agreement_scores as judge_agreement
-from metrics.machine_judges import judged_scores
-from metrics.machine_judges import alternative_scores, combined_scores
+from metrics.machine_judges import alternative_scores, combined_scores, judged_scores
 from metrics.pull import registry as pull
 from metrics.score_runs.metric import Metric
 from metrics.visual_nature import registry as visual_nature

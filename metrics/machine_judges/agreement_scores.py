@@ -22,7 +22,7 @@ from metrics.machine_judges.agreement_data import (
 )
 from metrics.machine_judges.agreement_rows import box_rows, rating_rows
 from metrics.machine_judges.data import Judge
-from metrics.machine_judges.design import BASE, Boxes, SAMPLES
+from metrics.machine_judges.design import BASE, SAMPLES, Boxes
 from metrics.machine_judges.metric import (
     JUDGE,
     SECTION,

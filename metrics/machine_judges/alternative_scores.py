@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from django.db.models import Count
 
 from annotation.core.scales import SCALES
 from annotation.models import Study, TaskKind
+from metrics.core.answers import counted_judgements
 from metrics.core.stats import clustered
 from metrics.core.stats.checks import Ints
 from metrics.core.stats.scales import SHARE
@@ -31,23 +33,33 @@ _NOMINAL = (TaskKind.DEPICTION, TaskKind.PREVALENCE)
 
 
 def check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
-    """Raise NothingToCompute without the judge or its answers, ValueError for parameters that are no numbers
-    in their range."""
+    """Raise NothingToCompute without the judge or its answers, or if too few people answered enough, and
+    ValueError for parameters that are no numbers in their range. One query more than `metric.task_of`."""
     _epsilon(parameters)
-    _least(parameters)
-    metric.check_inputs(study, parameters)
+    least = _least(parameters)
+    task = metric.task_of(study, parameters)
+    items = counted_judgements(study, task.kind).filter(
+        response__annotator__isnull=False, option__attribute__isnull=False
+    )
+    answered = items.order_by().values("response__annotator").annotate(number=Count("pk"))
+    _check_number(answered.filter(number__gte=least).count(), least)
+
+
+def _check_number(tested: int, least: int) -> None:
+    """Raise NothingToCompute if the test would be about too few annotators."""
+    if tested < FEWEST:
+        raise NothingToCompute(
+            "The test leaves one annotator out at a time. Annotators who are identified and have answered "
+            f"at least {least} items that somebody else and the judge answered too: {tested}; {FEWEST} are "
+            "needed. Choose a smaller least=NUMBER, or wait until more people have answered."
+        )
 
 
 def alternative_annotator_scores(inputs: Inputs) -> list[ScoreRow]:
     epsilon, least = _epsilon(inputs.parameters), _least(inputs.parameters)
     judge = metric.judge_of(inputs.study, inputs.parameters)
     people, judged = _answers(judge)
-    known = len(np.unique(people.annotators))
-    if known < FEWEST:
-        raise NothingToCompute(
-            f"The test leaves one annotator out at a time and needs {FEWEST} who are identified and answered "
-            f"what the judge answered. There are {known}: wait until more people have answered."
-        )
+    _check_number(len(np.unique(people.annotators)), least)
     compared = compare(
         people.options,
         people.annotators,
@@ -56,12 +68,7 @@ def alternative_annotator_scores(inputs: Inputs) -> list[ScoreRow]:
         alignment=Alignment.ACCURACY if judge.task.kind in _NOMINAL else Alignment.NEGATIVE_RMSE,
     )
     found = alternative_test(compared, epsilon=epsilon, least=least)
-    if len(found.numbers) < FEWEST:
-        raise NothingToCompute(
-            f"Only {len(found.numbers)} annotators have answered at least {least} items that somebody else "
-            f"and the judge answered too; {FEWEST} are needed. Choose a smaller least=NUMBER, or wait until "
-            "more people have answered."
-        )
+    _check_number(len(found.numbers), least)
     return _rows(found, clusters(judge)[people.options[found.used]], inputs)
 
 

@@ -22,7 +22,7 @@ from metrics.depiction.scores.measures import MeasuredGroup, measured
 from metrics.depiction.tendencies import GroupTendency, compute, log_gradient
 from metrics.machine_judges import metric
 from metrics.machine_judges.data import Judge
-from metrics.machine_judges.part import AskedPart, asked_part
+from metrics.machine_judges.part import AskedPart, asked_part, check_part
 from metrics.machine_judges.people import both_frames
 from metrics.machine_judges.stats.prediction_powered import Combined, Estimate, combine, mean_estimate
 from metrics.score_runs.metric import Metric, NothingToCompute, Parameters, stereotype_rule
@@ -45,7 +45,7 @@ class _Rated:
 _RATED = {
     TaskKind.VISUAL_NATURE: _Rated("visual_mean", Scale(1.0, 5.0), keeps_unsure=True),
     TaskKind.PREVALENCE: _Rated("stereotypical", SHARE, keeps_unsure=True),
-    TaskKind.OFFENSIVENESS: _Rated("offence", Scale(LOWEST, HIGHEST), keeps_unsure=False),
+    TaskKind.OFFENSIVENESS: _Rated("offence", Scale(LOWEST, HIGHEST), keeps_unsure=True),
     TaskKind.ASSOCIATION: _Rated("level", Scale(1.0, 5.0), keeps_unsure=False),
 }
 
@@ -54,6 +54,12 @@ _RATED = {
 class _Group:
     group_id: int | None
     group: str
+
+
+def check_inputs(study: Study, parameters: Parameters) -> None:
+    """Raise NothingToCompute without the judge or its answers, or where people did not answer a random
+    part."""
+    check_part(metric.task_of(study, parameters))
 
 
 def judge_combined_scores(inputs: Inputs) -> list[ScoreRow]:
@@ -228,7 +234,7 @@ METRICS: tuple[Metric, ...] = (
             ("theta", "l_stereo / l_random; n: images"),
             ("visual_mean", "mean rating of visual nature, 1 to 5, Unsure is 3; n: attributes"),
             ("stereotypical", "share of answers Stereotypical; n: associations"),
-            ("offence", "mean rating of offensiveness, -1 to 4, without Unsure; n: associations"),
+            ("offence", "mean rating of offensiveness, -1 to 4, Unsure is 0; n: associations"),
             ("level", "mean level of bias, 1 to 5, without Unsure; n: associations"),
             ("tuning", "lambda; n: images, attributes or associations of the part"),
         ),
@@ -258,6 +264,6 @@ METRICS: tuple[Metric, ...] = (
         compute=judge_combined_scores,
         rule=stereotype_rule,
         fingerprint=inputs_fingerprint,
-        check_inputs=metric.check_inputs,
+        check_inputs=check_inputs,
     ),
 )

@@ -102,8 +102,8 @@ def read_key(key: str) -> tuple[int, str]:
 
 
 def order_key(design: Design, position: int, variant: str) -> uuid.UUID:
-    """The key that shuffles the options of the unit at a position (`annotate.queries.shown_order`). Only the variant ORDER
-    has another order than BASE, so that nothing else differs in it."""
+    """The key that shuffles the options of the unit at a position (`annotate.queries.shown_order`). Only the
+    variant ORDER has another order than BASE, so that nothing else differs in it."""
     order = ORDER if variant == ORDER else BASE
     return uuid.uuid5(_NAMESPACE, f"{design.seed}/{order}/{position}")
 

@@ -6,7 +6,8 @@ from annotation.models import Study, Task
 from generation.models import Answer, Run
 from metrics.core.answers import counted_responses
 from metrics.core.fingerprints import fingerprint
-from metrics.machine_judges.data import Judge, answers_stamp, judge_runs, read_judge
+from metrics.machine_judges.data import Judge, answers_stamp, judge_runs, judged_task, read_judge
+from metrics.machine_judges.design import Design
 from metrics.score_runs.metric import NothingToCompute, Parameter
 
 SOURCE = "machine judge"
@@ -33,8 +34,15 @@ def run_of(study: Study, parameters: Mapping[str, str]) -> Run:
 def judge_of(study: Study, parameters: Mapping[str, str]) -> Judge:
     """The judge that `parameters` name, with its answers. Raises NothingToCompute."""
     run = run_of(study, parameters)
+    task_of(study, parameters)  # that it still exists
+    return read_judge(run, study)
+
+
+def task_of(study: Study, parameters: Mapping[str, str]) -> Task:
+    """The task that the judge was asked about. Raises NothingToCompute."""
+    run = run_of(study, parameters)
     try:
-        return read_judge(run, study)
+        return judged_task(Design.from_json(run.recipe["design"]), study)
     except Task.DoesNotExist as gone:
         raise NothingToCompute(f"The task that '{run.name}' was asked about no longer exists.") from gone
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from django.db.models import Exists, OuterRef
 
-from annotation.models import Purpose, Slot
+from annotation.models import Purpose, Slot, Task, Unit
+from metrics.core.answers import counted_responses
 from metrics.core.stats.checks import Bools, Ints
 from metrics.machine_judges.clusters import clusters
 from metrics.machine_judges.data import Judge
@@ -28,43 +30,46 @@ class AskedPart:
     inside: Bools
 
 
-def asked_part(judge: Judge) -> AskedPart:
-    """The part of a judge's task. Raises NothingToCompute where it was not drawn at random, is not answered
-    yet, or the judge lacks answers; the message says what to do."""
-    items, task = judge.items, judge.task
+def check_part(task: Task) -> None:
+    """Raise NothingToCompute where the part of a task was not drawn at random, or people have not answered
+    all of it yet; the message says what to do. Three queries."""
     if task.people_share is None:
         raise NothingToCompute(
             "People were not asked about a random part of the items, so nothing says that the others are "
             "like those that they answered. Set people_share of the task when the study is set up."
         )
-    slots = Slot.objects.filter(unit__task=task, unit__purpose=Purpose.DATA).order_by()
-    inside = np.isin(items.units, list(slots.values_list("unit", flat=True).distinct()))
-    about = clusters(judge)
-    _check_whole(about, inside)
-    people = read_people(judge.study, task, items)
-    waiting = len(np.setdiff1d(items.units[inside], items.units[people.options]))
-    if waiting:
-        raise NothingToCompute(
-            f"Items of the random part without an answer that counts: {waiting}. Those that are answered "
-            "first are no random part. Wait until people have finished."
-        )
-    _check_judged(judge)
-    return AskedPart(people.only(inside[people.options]), about, inside)
-
-
-def _check_whole(about: Ints, inside: Bools) -> None:
-    """Raise NothingToCompute unless each cluster is in the part as a whole or not at all, and some are in it
-    and some are not."""
-    if torn := len(np.intersect1d(about[inside], about[~inside])):
-        raise NothingToCompute(
-            f"People were asked about some items only of {torn} images (or whatever the items are about). "
-            "A random part has whole ones. Draw it with people_share of the task, and give no single slots."
-        )
-    if not inside.any() or inside.all():
+    units = Unit.objects.filter(task=task, purpose=Purpose.DATA).order_by()
+    asked = units.filter(Exists(Slot.objects.filter(unit=OuterRef("pk"))))
+    rest = units.exclude(pk__in=asked.values("pk"))
+    if not asked.exists() or not rest.exists():
         raise NothingToCompute(
             "People were asked about all items or none, so there is nothing to combine. "
             "Set another people_share of the task in a new study."
         )
+    torn = asked.filter(image__isnull=False, image__in=rest.values("image"))
+    if number := torn.values("image").distinct().count():
+        raise NothingToCompute(
+            f"People were asked about some items only of {number} images. A random part has whole ones. Draw "
+            "it with people_share of the task, and give no single slots."
+        )
+    answered = counted_responses(task.study, task.kind).filter(unit=OuterRef("pk"))
+    if waiting := asked.filter(~Exists(answered)).count():
+        raise NothingToCompute(
+            f"Items of the random part without an answer that counts: {waiting}. Those that are answered "
+            "first are no random part. Wait until people have finished."
+        )
+
+
+def asked_part(judge: Judge) -> AskedPart:
+    """The part of a judge's task. Raises NothingToCompute as `check_part`, and where the judge lacks
+    answers."""
+    items, task = judge.items, judge.task
+    check_part(task)
+    _check_judged(judge)
+    slots = Slot.objects.filter(unit__task=task, unit__purpose=Purpose.DATA).order_by()
+    inside = np.isin(items.units, list(slots.values_list("unit", flat=True).distinct()))
+    people = read_people(judge.study, task, items)
+    return AskedPart(people.only(inside[people.options]), clusters(judge), inside)
 
 
 def _check_judged(judge: Judge) -> None:

@@ -131,9 +131,6 @@ class JudgeResultsSerializer(serializers.Serializer[Any]):
     problems = JudgeProblemSerializer(many=True)
     overall = JudgeReadingSerializer(many=True)
     places = JudgeAgreementRowSerializer(many=True, help_text="By region and group of annotators.")
-    hidden = serializers.IntegerField(
-        help_text="Places left out: groups of so few that they are identifiable."
-    )
     groups = JudgeAgreementRowSerializer(many=True)
     attributes = JudgeAgreementRowSerializer(many=True, help_text="Those with the lowest differences.")
     confusion = JudgeConfusionSerializer(many=True)
@@ -154,7 +151,6 @@ def results_data(found: Results) -> dict[str, Any]:
             for row in found.readings
         ],
         "places": [_row_data(row) for row in found.places],
-        "hidden": found.hidden,
         "groups": [_row_data(row) for row in found.groups],
         "attributes": [_row_data(row) for row in found.attributes],
         "confusion": _confusion_data(found),

@@ -18,7 +18,7 @@ SCORE_NAMES = {
     "visual_mean": gettext_lazy("Mean rating of visual nature"),
     "visual": gettext_lazy("Share of attributes that are visual by the study’s rule"),
     "stereotypical": gettext_lazy("Share of answers “Stereotypical”"),
-    "offence": gettext_lazy("Mean offensiveness, without Unsure"),
+    "offence": gettext_lazy("Mean offensiveness (Unsure is 0)"),
     "level": gettext_lazy("Mean level of bias, without Unsure"),
 }
 

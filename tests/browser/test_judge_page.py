@@ -13,8 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 ALL = "reading: nominal"
 
 
-def test_the_page_of_a_judge_is_sound_at_every_width(new_page, accessible_everywhere, monkeypatch):
-    stored.register(monkeypatch, refused="")
+def test_the_page_of_a_judge_is_sound_at_every_width(new_page, accessible_everywhere):
     lead = factories.user()
     study = cast.depiction_study(name="hats", leads=[lead])
     run = judge(study, TaskKind.DEPICTION, lambda *_: 1, name="a-judge")

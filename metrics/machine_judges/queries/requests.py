@@ -47,19 +47,11 @@ def judge_or_404(study: Study, number: int) -> Run:
     return run
 
 
-def known_metrics(requests: Iterable[ScoreRequest]) -> list[ScoreRequest]:
-    """Those of metrics that are registered."""
-    registered = {metric.name for metric in registry.metrics()}
-    return [request for request in requests if request[0] in registered]
-
-
 def judge_requests(run: Run, by: str = BY[0]) -> list[ScoreRequest]:
     """The scores that a judge's page shows. `by`: one of BY."""
     judge = {"judge": run.name}
     chosen = judge if by == BY[0] else {**judge, "by": by}
-    return known_metrics(
-        (name, Variant.CORRECTED, chosen if name == AGREEMENT else judge) for name in METRICS
-    )
+    return [(name, Variant.CORRECTED, chosen if name == AGREEMENT else judge) for name in METRICS]
 
 
 @dataclass(frozen=True)
@@ -104,8 +96,6 @@ def _failure(study: Study, request: ScoreRequest) -> str:
 
 
 def parameters_of(metric: str, run: Run) -> dict[str, str]:
-    """The parameters with which the page shows a metric; empty if it is not registered."""
-    for name, _, chosen in judge_requests(run):
-        if name == metric:
-            return registry.parameters(registry.get(name), chosen)
-    return {}
+    """The parameters with which the page shows a metric."""
+    [chosen] = [chosen for name, _, chosen in judge_requests(run) if name == metric]
+    return registry.parameters(registry.get(metric), chosen)

@@ -11,7 +11,6 @@ from annotation.core.scales import SCALES
 from annotation.models import Attribute, IdentityGroup, Study
 from generation.models import Run
 from metrics.agreement.queries import BY
-from metrics.core.annotator_groups import MIN_GROUP_SIZE
 from metrics.machine_judges.queries.requests import (
     AGREEMENT,
     ALTERNATIVE,
@@ -31,6 +30,8 @@ NAMES = (
     *("visual_mean", "visual", "stereotypical", "offence", "level"),
 )
 """Scores that are shown beside people's, in this order."""
+TUNING = "tuning"
+"""Of each combined score: how much it relies on the judge, 0 to 1."""
 _READING, _REGION, _ANNOTATORS = "reading: ", "; region: ", "; annotators: "
 
 Scores = Mapping[str, Score]
@@ -94,15 +95,13 @@ ScoreTables = tuple[tuple[str, tuple[ScoreSides, ...]], ...]
 class Results:
     """What is stored about a judge. `runs`: the newest finished run of each metric. `places`: agreement by
     region and group of annotators, the lowest difference first; so are `groups` and `attributes`, of which
-    there are at most WORST. `hidden`: rows left out because members of so small a group of annotators could
-    be identified. `problems` and `stability`: by kind of problem and by variant."""
+    there are at most WORST. `problems` and `stability`: by kind of problem and by variant."""
 
     runs: Mapping[str, ScoreRun]
     readings: tuple[AgreementRow, ...] = ()
     places: tuple[AgreementRow, ...] = ()
     groups: tuple[AgreementRow, ...] = ()
     attributes: tuple[AgreementRow, ...] = ()
-    hidden: int = 0
     confusion: Confusion | None = None
     problems: Mapping[str, Score] = field(default_factory=dict)
     stability: Mapping[str, Score] = field(default_factory=dict)
@@ -150,14 +149,12 @@ def _with_agreement(result: Results, run: ScoreRun, task: str) -> Results:
         by_part.setdefault(score.part, {})[score.name] = score
     rows = [_row(part, scores) for part, scores in by_part.items() if part.startswith(_READING)]
     apart = [row for row in rows if row.reading == NOMINAL and (row.region or row.annotators)]
-    places = [row for row in apart if not _is_small(row)]
     return replace(
         result,
         readings=tuple(row for row in rows if not row.region and not row.annotators),
-        places=_lowest_first(places),
+        places=_lowest_first(apart),
         groups=_lowest_first(_group_rows(run)),
         attributes=_lowest_first(_attribute_rows(run)),
-        hidden=len(apart) - len(places),
         confusion=_confusion(by_part, task),
         problems=_by_kind(by_part, "unusable", "problem: "),
         stability=_by_kind(by_part, "stability", "variant: "),
@@ -169,11 +166,6 @@ def _row(part: str, scores: Scores) -> AgreementRow:
     before, _, annotators = part.partition(_ANNOTATORS)
     before, _, region = before.partition(_REGION)
     return AgreementRow(scores, before.removeprefix(_READING), region, annotators)
-
-
-def _is_small(row: AgreementRow) -> bool:
-    people = row.scores.get("annotators")
-    return bool(row.annotators) and people is not None and people.n < MIN_GROUP_SIZE
 
 
 def _lowest_first(rows: Iterable[AgreementRow]) -> tuple[AgreementRow, ...]:
@@ -240,12 +232,13 @@ def _confusion(by_part: Mapping[str, Scores], task: str) -> Confusion | None:
 def _tables(run: ScoreRun) -> ScoreTables:
     """The scores of NAMES of everything and of identity groups. One query."""
     found: dict[str, dict[int, dict[str, Score]]] = {}
-    names = [f"{name}{end}" for name in NAMES for end in ("", "_p", "_q")]
+    names = [TUNING, *(f"{name}{end}" for name in NAMES for end in ("", "_p", "_q"))]
     stored = Score.objects.filter(run=run, attribute__isnull=True, name__in=names)
     for score in stored.select_related("group").order_by(F("group__name").asc(nulls_first=True), "pk"):
-        name = score.name
-        base = name.removesuffix("_p").removesuffix("_q")
-        side = score.part.removeprefix("of: ") if name == base else name[-1]
+        of, base = score.part.removeprefix("of: "), score.name.removesuffix("_p").removesuffix("_q")
+        side = of if score.name == base else score.name[-1]
+        if score.name == TUNING:
+            base, side = of, TUNING
         found.setdefault(base, {}).setdefault(score.group_id or 0, {})[side] = score
     return tuple(
         (name, tuple(_sides(sides) for sides in found[name].values())) for name in NAMES if name in found

@@ -101,9 +101,7 @@ def _facts(run: Run, found: Results) -> dict[str, Any]:
         "unfinished": run.state in {RunState.PLANNED, RunState.RUNNING},
         "simulated_judge": run.backend == FAKE,
         "usage": asked.usage(run),
-        "problems": [
-            (words.problem_words(one), score) for one, score in found.problems.items() if score.k
-        ],
+        "problems": [(words.problem_words(one), score) for one, score in found.problems.items() if score.k],
     }
 
 

@@ -44,7 +44,7 @@ def planned(
 
 def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, **planning) -> Run:
     """A run of a judge that answered everything with `value`, in the form that is asked for. `boxes`: of a
-    selected option, in pixels; without, it is seen in the image as a whole."""
+    selected option, in pixels; without any it is seen in the image as a whole."""
     if boxes is not None:
         planning["boxes"] = "pixels"
     run = planned(study, task, **planning)
@@ -77,9 +77,8 @@ def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, 
 def _chosen(letter: str, option: Option, design: Design, boxes: Boxes | None) -> object:
     if design.boxes == "none" or option.role == OptionRole.NONE_OF_ABOVE:
         return letter
-    if boxes is None:
-        return {"option": letter, "whole_image": True}
-    return {"option": letter, "boxes": [list(each) for each in boxes(option)]}
+    found = [list(each) for each in boxes(option)] if boxes is not None else []
+    return {"option": letter, "boxes": found} if found else {"option": letter, "whole_image": True}
 
 
 def answer(run: Run, text: Callable[[object], str], *, ended: str = "stop") -> Run:

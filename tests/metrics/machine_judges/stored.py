@@ -2,56 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.models import Study
 from generation.models import Run
-from metrics.machine_judges.metric import JUDGE, SOURCE, check_inputs
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import registry
-from metrics.score_runs.metric import Metric, NothingToCompute, Parameter
 from metrics.score_runs.queries import serialize_parameters
 
-BY = Parameter("by", "none", "groups of annotators")
-PARAMETERS = {
-    "judge_agreement": (JUDGE, BY),
-    "judge_alternative_annotator": (
-        JUDGE,
-        Parameter("epsilon", "0.1", "bonus"),
-        Parameter("least", "30", "items"),
-    ),
-    "judge_scores": (JUDGE,),
-    "judge_combined": (JUDGE,),
-}
-NOT_RANDOM = "The items that people answered are no random part of the task."
-
-
-def _refuse(study, parameters) -> None:
-    raise NothingToCompute(NOT_RANDOM)
-
-
-def register(monkeypatch: pytest.MonkeyPatch, *, refused: str = "judge_combined") -> None:
-    """Metrics of these names and parameters whose scores are stored and never computed."""
-    for name, parameters in PARAMETERS.items():
-        metric = Metric(
-            name=name,
-            version=1,
-            title=f"Title of {name}",
-            unit="",
-            direction="",
-            definition="",
-            names=(),
-            section="§16",
-            source=SOURCE,
-            compute=lambda inputs: [],
-            rule=lambda study, parameters: "",
-            check_inputs=_refuse if name == refused else check_inputs,
-            parameters=parameters,
-            clustering="images and annotators",
-        )
-        monkeypatch.setitem(registry._registered, name, metric)
+NOT_RANDOM = "People were not asked about a random part of the items"
 
 
 def score_run(study: Study, run: Run, metric: str, rows=(), **chosen: str) -> ScoreRun:

@@ -187,7 +187,7 @@ def test_unsure_has_no_place_on_a_scale_of_numbers():
     # of the third person only 'kind' and 'tall' are left, of 'hat' two answers, of 'poor' one, of 'old' none
     found = scores(study, least="2")
     assert found["winning_rate"].n == 3
-    with pytest.raises(NothingToCompute, match="Only 2 annotators"):
+    with pytest.raises(NothingToCompute, match="answered too: 2; 3 are needed"):
         scores(study, least="3")
 
 
@@ -197,7 +197,7 @@ def test_it_needs_three_people_who_are_identified():
     judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute_id is None), name="j")
     one = Response.objects.order_by("pk").first().annotator_id
     Response.objects.filter(annotator=one).update(annotator=None)
-    with pytest.raises(NothingToCompute, match="There are 2"):
+    with pytest.raises(NothingToCompute, match="answered too: 2; 3 are needed"):
         scores(study, least="2")
 
 

@@ -106,7 +106,7 @@ def test_a_group_has_its_tendency_combined_of_people_and_of_the_judge():
     [
         (TaskKind.VISUAL_NATURE, "visual_mean", Scale(1.0, 5.0), None),
         (TaskKind.PREVALENCE, "stereotypical", SHARE, None),
-        (TaskKind.OFFENSIVENESS, "offence", Scale(-1.0, 4.0), 0),
+        (TaskKind.OFFENSIVENESS, "offence", Scale(-1.0, 4.0), None),
         (TaskKind.ASSOCIATION, "level", Scale(1.0, 5.0), 0),
     ],
 )

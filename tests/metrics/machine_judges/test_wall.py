@@ -150,7 +150,7 @@ def test_scores_quotas_commands_exports_say_the_same(study):
     assert [name for name in before if before[name] != after[name]] == []
 
 
-JUDGES_OWN = re.compile(r"/judges/|/score-runs\b|/runs/|^/generation/sets/[^/]+/$")
+JUDGES_OWN = re.compile(r"/judges\b|/score-runs\b|/runs/|^/generation/sets/[^/]+/$")
 """Addresses that say whose answers they are about: of judges, and lists of runs."""
 
 

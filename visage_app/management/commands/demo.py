@@ -14,7 +14,6 @@ from annotation.demo import accounts, catalogue, pictures, plan, scenario, studi
 from annotation.models import Study
 from generation.recipes.prompts import image_prompts
 from metrics import demo as metrics_demo
-from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS
 
@@ -98,11 +97,9 @@ def _wanted_scores() -> Iterator[tuple[str, str, dict[str, str]]]:
     for metric in METRICS:
         for variant in VARIANTS:
             yield metric, variant, {}
-    registered = {metric.name for metric in registry.metrics()}
     for judge, of_judge in JUDGE_METRICS.items():
         for metric in of_judge:
-            if metric in registered:
-                yield metric, VARIANTS[0], {"judge": judge}
+            yield metric, VARIANTS[0], {"judge": judge}
 
 
 @contextmanager
