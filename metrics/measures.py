@@ -6,8 +6,7 @@ from metrics.comparisons import ranking_scores
 from metrics.comparisons import registry as comparisons
 from metrics.depiction import registry as depiction
 from metrics.depiction import sensitivity_scores
-from metrics.machine_judges import agreement_scores as judge_agreement
-from metrics.machine_judges import alternative_scores, combined_scores, judged_scores
+from metrics.machine_judges.scores import registry as machine_judges
 from metrics.pull import registry as pull
 from metrics.score_runs.metric import Metric
 from metrics.visual_nature import registry as visual_nature
@@ -23,8 +22,5 @@ METRICS: tuple[Metric, ...] = (
     *pull.METRICS,
     *votes.METRICS,
     *agreement.METRICS,
-    *judge_agreement.METRICS,
-    *judged_scores.METRICS,
-    *alternative_scores.METRICS,
-    *combined_scores.METRICS,
+    *machine_judges.METRICS,
 )

@@ -16,8 +16,8 @@ from generation.runs.serializers import PlannedSerializer, PlanQuery
 from metrics.core.studies import get_study_or_404
 from metrics.machine_judges.data import judge_runs
 from metrics.machine_judges.forms import JudgeForm
-from metrics.machine_judges.judge_list import judge_rows
 from metrics.machine_judges.judge_serializers import JudgeBody, JudgeSerializer, JudgesQuery
+from metrics.machine_judges.queries.judges import judge_rows
 
 TAG = "machine judges"
 operation = partial(extend_schema, tags=[TAG])

@@ -15,7 +15,7 @@ from generation.runs.planning_page import preview_or_start
 from metrics.core.studies import get_study_or_404
 from metrics.machine_judges.data import judge_runs
 from metrics.machine_judges.forms import JudgeForm
-from metrics.machine_judges.judge_list import judge_rows
+from metrics.machine_judges.queries.judges import judge_rows
 
 JUDGES_PER_PAGE = 30
 

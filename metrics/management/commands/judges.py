@@ -15,9 +15,9 @@ from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 from generation.recipes.recipes import FAKE
 from metrics.machine_judges.data import judge_runs
 from metrics.machine_judges.design import Boxes
-from metrics.machine_judges.judge_list import JudgeRow, judge_rows
-from metrics.machine_judges.metric import SOURCE
 from metrics.machine_judges.planning import AGAIN, MAX_TOKENS, TEMPERATURE, Choice, plan_judge, recipe_kind
+from metrics.machine_judges.queries.judges import JudgeRow, judge_rows
+from metrics.machine_judges.scores.metric import SOURCE
 from metrics.management import output
 from metrics.management.output import Cell
 from metrics.score_runs import registry

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from annotation.models import Box, Judgement, OptionRole, Study, TaskKind
-from metrics.machine_judges.agreement_scores import judge_agreement_scores
+from metrics.machine_judges.scores.agreement import judge_agreement_scores
 from metrics.score_runs.metric import NothingToCompute
 from metrics.score_runs.rows import Inputs
 from tests import factories

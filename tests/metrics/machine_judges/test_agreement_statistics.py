@@ -12,7 +12,7 @@ import pytest
 from metrics.agreement.stats import across
 from metrics.agreement.stats.cell_influences import difference_influences
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
-from metrics.machine_judges.small_groups import shown_groups
+from metrics.machine_judges.scores.small_groups import shown_groups
 from metrics.machine_judges.stats import shares
 from metrics.machine_judges.stats.agreement import beside_each, judge_cells
 from metrics.machine_judges.stats.boxes import boxes_beside

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import TaskKind
 from generation.models import Run, RunState
-from metrics.machine_judges.metric import JUDGE, SOURCE, describe_judge, judge_fingerprint, judge_of
+from metrics.machine_judges.scores.metric import JUDGE, SOURCE, describe_judge, judge_fingerprint, judge_of
 from metrics.score_runs import registry
 from metrics.score_runs.metric import Metric
 from metrics.score_runs.rows import ScoreRow

@@ -6,9 +6,9 @@ from annotation.models import Study, TaskKind
 from metrics.core.answers import describe_stereotype_rule
 from metrics.depiction.data import rated_inputs_fingerprint
 from metrics.machine_judges.data import judge_runs
-from metrics.machine_judges.judged_depiction import depiction_rows
-from metrics.machine_judges.judged_ratings import rating_rows
-from metrics.machine_judges.metric import (
+from metrics.machine_judges.scores.judged_depiction import depiction_rows
+from metrics.machine_judges.scores.judged_ratings import rating_rows
+from metrics.machine_judges.scores.metric import (
     JUDGE,
     SECTION,
     SOURCE,

@@ -11,7 +11,10 @@ from metrics.agreement.scores.rows import readings
 from metrics.core.annotator_groups import GROUPINGS
 from metrics.core.fingerprints import profiles_fingerprint
 from metrics.core.stats.checks import Ints
-from metrics.machine_judges.agreement_data import (
+from metrics.machine_judges.data import Judge
+from metrics.machine_judges.design import BASE, SAMPLES, Boxes
+from metrics.machine_judges.readings import counted_problems
+from metrics.machine_judges.scores.agreement_data import (
     Answered,
     Units,
     clusters_of,
@@ -20,10 +23,8 @@ from metrics.machine_judges.agreement_data import (
     read_people_of,
     read_units,
 )
-from metrics.machine_judges.agreement_rows import box_rows, rating_rows
-from metrics.machine_judges.data import Judge
-from metrics.machine_judges.design import BASE, SAMPLES, Boxes
-from metrics.machine_judges.metric import (
+from metrics.machine_judges.scores.agreement_rows import box_rows, rating_rows
+from metrics.machine_judges.scores.metric import (
     JUDGE,
     SECTION,
     SOURCE,
@@ -32,7 +33,6 @@ from metrics.machine_judges.metric import (
     judge_fingerprint,
     judge_of,
 )
-from metrics.machine_judges.readings import counted_problems
 from metrics.machine_judges.stats import shares
 from metrics.score_runs.metric import BENJAMINI, P_AND_Q, Metric, Parameter
 from metrics.score_runs.rows import Inputs, ScoreRow, score_row

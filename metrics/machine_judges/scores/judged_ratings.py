@@ -16,8 +16,8 @@ from metrics.core.stats.differences import Difference
 from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import SHARE, Scale
 from metrics.machine_judges.data import Items, Judge
-from metrics.machine_judges.judged_rows import JudgedScore, Side, judged_score, score_rows
 from metrics.machine_judges.people import PeopleAnswers, read_people
+from metrics.machine_judges.scores.judged_rows import JudgedScore, Side, judged_score, score_rows
 from metrics.machine_judges.stats.weighted_means import equal_weights, weighted_mean
 from metrics.score_runs.compared_rows import Estimates
 from metrics.score_runs.rows import Inputs, ScoreRow

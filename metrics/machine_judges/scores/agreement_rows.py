@@ -17,8 +17,8 @@ from metrics.core.stats.checks import Ints
 from metrics.core.stats.clustered import NONE
 from metrics.core.stats.differences import Difference, false_discovery
 from metrics.core.stats.percentiles import Interval
-from metrics.machine_judges.agreement_data import Answered, BoxPairs, Subjects
-from metrics.machine_judges.small_groups import WHOLE, shown_groups
+from metrics.machine_judges.scores.agreement_data import Answered, BoxPairs, Subjects
+from metrics.machine_judges.scores.small_groups import WHOLE, shown_groups
 from metrics.machine_judges.stats.agreement import Beside, Pairs, beside_each
 from metrics.machine_judges.stats.boxes import boxes_beside
 from metrics.score_runs.rows import ScoreRow, bounds, defined

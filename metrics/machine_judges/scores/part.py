@@ -10,9 +10,9 @@ from django.db.models import Exists, OuterRef
 from annotation.models import Purpose, Slot, Task, Unit
 from metrics.core.answers import counted_responses
 from metrics.core.stats.checks import Bools, Ints
-from metrics.machine_judges.clusters import clusters
 from metrics.machine_judges.data import Judge
 from metrics.machine_judges.people import PeopleAnswers, read_people
+from metrics.machine_judges.scores.clusters import clusters
 from metrics.score_runs.metric import NothingToCompute
 
 MOST_LACKING = 0.05

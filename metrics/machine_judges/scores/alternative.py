@@ -13,10 +13,10 @@ from metrics.core.answers import counted_judgements
 from metrics.core.stats import clustered
 from metrics.core.stats.checks import Ints
 from metrics.core.stats.scales import SHARE
-from metrics.machine_judges import metric
-from metrics.machine_judges.clusters import clusters
 from metrics.machine_judges.data import NONE_OF_ABOVE, Judge
 from metrics.machine_judges.people import PeopleAnswers, read_people
+from metrics.machine_judges.scores import metric
+from metrics.machine_judges.scores.clusters import clusters
 from metrics.machine_judges.stats.alternative import (
     Alignment,
     AlternativeTest,

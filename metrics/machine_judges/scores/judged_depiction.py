@@ -24,8 +24,8 @@ from metrics.depiction.scores.measures import (
 )
 from metrics.depiction.tendencies import GroupTendency
 from metrics.machine_judges.data import Judge
-from metrics.machine_judges.judged_rows import JudgedScore, Side, judged_score, score_rows
 from metrics.machine_judges.people import both_frames
+from metrics.machine_judges.scores.judged_rows import JudgedScore, Side, judged_score, score_rows
 from metrics.score_runs import compared_rows
 from metrics.score_runs.compared_rows import Estimates
 from metrics.score_runs.rows import Inputs, ScoreRow

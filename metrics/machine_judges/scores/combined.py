@@ -20,10 +20,10 @@ from metrics.depiction.likelihood_influences import SumInfluences
 from metrics.depiction.scores.group_tendency import NAMES
 from metrics.depiction.scores.measures import MeasuredGroup, measured
 from metrics.depiction.tendencies import GroupTendency, compute, log_gradient
-from metrics.machine_judges import metric
 from metrics.machine_judges.data import Judge
-from metrics.machine_judges.part import AskedPart, asked_part, check_part
 from metrics.machine_judges.people import both_frames
+from metrics.machine_judges.scores import metric
+from metrics.machine_judges.scores.part import AskedPart, asked_part, check_part
 from metrics.machine_judges.stats.prediction_powered import Combined, Estimate, combine, mean_estimate
 from metrics.score_runs.metric import Metric, NothingToCompute, Parameters, stereotype_rule
 from metrics.score_runs.rows import Inputs, ScoreRow, score_row

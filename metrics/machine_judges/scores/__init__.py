@@ -1,0 +1,1 @@
+"""What is stored about machine judges, beside people (PROTOCOL §16)."""
