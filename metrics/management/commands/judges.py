@@ -6,13 +6,15 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.models import TaskKind
+from annotation.models import Study, Task, TaskKind
 from generation.management.commands._execution import add_run_options, carry_out
 from generation.management.commands._targets import list_backends_in_help
 from generation.management.commands.ask import add_asking_options, asking_recipe, limits_of
+from generation.models import Run
 from generation.plans.errors import PlanRefused
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 from generation.recipes.recipes import FAKE
+from metrics.machine_judges.answers_csv import stream_answers
 from metrics.machine_judges.data import judge_runs
 from metrics.machine_judges.design import Boxes
 from metrics.machine_judges.planning import AGAIN, MAX_TOKENS, TEMPERATURE, Choice, plan_judge, recipe_kind
@@ -36,15 +38,24 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="plan|list|results")
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="plan|list|results|answers")
         _add_plan(verbs.add_parser("plan", help="ask a model about every item of a task"))
         listed = verbs.add_parser("list", help="the judges of a study, their state, tokens and cost")
         listed.add_argument("study", help="name of the study")
         listed.add_argument("--format", choices=output.FORMATS, default="table", help="default: table")
         _add_results(verbs.add_parser("results", help="scores of a judge beside people's"))
+        answers = verbs.add_parser("answers", help="the answers of a judge as CSV, one judgement a row")
+        answers.add_argument("study", help="name of the study")
+        answers.add_argument("judge", metavar="NAME", help="the judge's run, by name or number")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        {"plan": self._plan, "list": self._list, "results": self._results}[options["verb"]](options)
+        verbs = {
+            "plan": self._plan,
+            "list": self._list,
+            "results": self._results,
+            "answers": self._answers,
+        }
+        verbs[options["verb"]](options)
 
     def _plan(self, options: dict[str, Any]) -> None:
         study = output.get_study(options["study"])
@@ -90,10 +101,7 @@ class Command(BaseCommand):
     def _results(self, options: dict[str, Any]) -> None:
         """As `manage.py scores` prints them, of this judge."""
         study = output.get_study(options["study"])
-        cure = f"plan one: manage.py judges plan {study.name} TASK --model MODEL --preview"
-        run = output.get_run(
-            judge_runs(study), options["judge"], of=f"of a judge of '{study.name}'", if_none=cure
-        )
+        run = _judge(study, options["judge"])
         known = [metric.name for metric in registry.metrics() if metric.source == SOURCE]
         if options["metric"] not in known:
             raise CommandError(
@@ -114,6 +122,21 @@ class Command(BaseCommand):
             stdout=self.stdout,
             stderr=self.stderr,
         )
+
+    def _answers(self, options: dict[str, Any]) -> None:
+        """As the page has them (answers_csv.py)."""
+        study = output.get_study(options["study"])
+        run = _judge(study, options["judge"])
+        try:
+            for lines in stream_answers(run, study):
+                self.stdout.write(lines, ending="")
+        except Task.DoesNotExist as gone:
+            raise CommandError(f"The task that '{run.name}' was asked about no longer exists.") from gone
+
+
+def _judge(study: Study, name: str) -> Run:
+    cure = f"plan one: manage.py judges plan {study.name} TASK --model MODEL --preview"
+    return output.get_run(judge_runs(study), name, of=f"of a judge of '{study.name}'", if_none=cure)
 
 
 def _add_plan(parser: ArgumentParser) -> None:

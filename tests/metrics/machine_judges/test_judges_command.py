@@ -139,3 +139,14 @@ def test_what_is_wrong_is_said_with_a_cure(study, arguments, cure):
     with pytest.raises(CommandError, match=cure):
         said(*arguments)
     assert not Run.objects.exists()
+
+
+def test_answers_are_printed_as_the_page_has_them(study):
+    run = judge(study, TaskKind.VISUAL_NATURE, lambda *_: 5, name="first")
+    lines = said("answers", "words", "first").splitlines()
+    assert lines[0].startswith("judge,study,task,unit,")
+    assert len(lines) == 1 + study.tasks.get().units.count()
+    assert all(line.startswith("first,words,visual_nature,") for line in lines[1:])
+    run.delete()
+    with pytest.raises(CommandError, match="first"):
+        said("answers", "words", "first")

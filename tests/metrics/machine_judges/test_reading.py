@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+import hashlib
+from io import BytesIO
 
-from annotation.models import TaskKind
+import pytest
+from django.core.files.base import ContentFile
+from PIL import Image as Picture
+
+from annotation.models import Image, TaskKind
+from generation.jobs.services.work import work
+from generation.runs.services import start
+from metrics.machine_judges.answers_csv import stream_answers
 from metrics.machine_judges.data import read_judge
 from metrics.machine_judges.parsing import Problem
 from metrics.machine_judges.readings import PROBLEMS, counted_problems
@@ -80,3 +88,23 @@ def test_each_unusable_answer_keeps_its_unit_variant_and_sample():
     assert found.problems == {("order", Problem.EMPTY): 1}
     assert found.asked == {"base": 4, "order": 2}
     assert len(found.units) == 5
+
+
+@pytest.mark.parametrize("task", [TaskKind.DEPICTION, TaskKind.VISUAL_NATURE])
+def test_the_same_judge_asked_twice_gives_the_same_rows(task, tmp_path, settings):
+    settings.MEDIA_ROOT = tmp_path
+    study = cast.depiction_study() if task == TaskKind.DEPICTION else cast.visual_study({"hat": [5, 4, 5]})
+    for image in Image.objects.all():
+        content = BytesIO()
+        Picture.new("RGB", (64, 64), "white").save(content, "PNG")
+        image.sha256 = hashlib.sha256(content.getvalue()).hexdigest()
+        image.file.save(f"{image.pk}.png", ContentFile(content.getvalue()))
+    rows = []
+    for name in ("once", "again"):
+        run = planned(study, task, name=name, times=2, temperature=1.0, again=2)
+        start(run=run, by=None)
+        while work(run_id=run.pk):
+            pass
+        rows.append([line.replace(name, "") for line in "".join(stream_answers(run, study)).splitlines()])
+    assert len(rows[0]) > 4
+    assert rows[0] == rows[1]

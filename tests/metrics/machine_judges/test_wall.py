@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import pytest
 from django.apps import apps
 from django.core.cache import cache
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import transaction
 
 from annotation.core.scales import SCALES
@@ -27,6 +27,7 @@ from annotation.models import Study
 from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
 from annotation.studies.queries import fill
+from metrics.machine_judges.answers_csv import stream_answers
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
@@ -36,7 +37,7 @@ from tests.conftest import ROOT
 from tests.metrics.machine_judges import judged
 from tests.metrics.score_runs.test_registry import compared_with, scored_by_people
 from tests.test_access import urls
-from tests.test_other_teams import OPEN, SHARED, Team, address, combinations
+from tests.test_other_teams import OPEN, SHARED, Team, address, combinations, everything
 
 pytestmark = pytest.mark.django_db
 
@@ -227,3 +228,21 @@ def test_no_table_of_peoples_answers_points_to_those_of_models():
         and field.related_model._meta.app_label in {"generation", "metrics"}
     }
     assert pointing == set()
+
+
+def test_no_import_takes_the_file_of_a_judges_answers(study, tmp_path):
+    judged.name_files(study)
+    run = judged.judge(study, "depiction", lambda *_: 1, name="machine")
+    path = tmp_path / "answers.csv"
+    path.write_text("".join(stream_answers(run, study)), encoding="utf-8")
+    before = everything()
+    for command, *arguments in (
+        ("import_seegull", path),
+        ("import_pairs", path, "--source", "made-up"),
+        ("import_visage", "--attributes", path, "--annotations", path),
+        ("import_release", path),
+        ("import_release", tmp_path),
+    ):
+        with pytest.raises(CommandError):
+            call_command(command, *map(str, arguments), stdout=io.StringIO(), stderr=io.StringIO())
+    assert everything() == before
