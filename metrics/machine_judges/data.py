@@ -194,7 +194,9 @@ class _Reader:
         if asked not in self._orders:
             roles = {True: OptionRole.NONE_OF_ABOVE, False: OptionRole.STIMULUS}
             options = [{"place": place, "role": roles[place in self._none]} for place in self.places[unit]]
-            shown = shown_order(options, key=order_key(self.design, self._positions[unit], variant))
+            attributes = sum(place not in self._none for place in self.places[unit])
+            key = order_key(self.design, self._positions[unit], variant, attributes=attributes)
+            shown = shown_order(options, key=key)
             self._orders[asked] = [option["place"] for option in shown]
         return self._orders[asked]
 

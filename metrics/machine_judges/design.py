@@ -1,5 +1,6 @@
 """What a machine judge is asked: its design, and the keys of its askings (PROTOCOL §16). Pure: no Django."""
 
+import itertools
 import random
 import uuid
 from collections.abc import Mapping
@@ -101,11 +102,31 @@ def read_key(key: str) -> tuple[int, str]:
     return int(position), variant
 
 
-def order_key(design: Design, position: int, variant: str) -> uuid.UUID:
-    """The key that shuffles the options of the unit at a position (`annotate.queries.shown_order`). Only the
-    variant ORDER has another order than BASE, so that nothing else differs in it."""
-    order = ORDER if variant == ORDER else BASE
-    return uuid.uuid5(_NAMESPACE, f"{design.seed}/{order}/{position}")
+def order_key(design: Design, position: int, variant: str, *, attributes: int) -> uuid.UUID:
+    """The key that shuffles the `attributes` of the unit at a position (`annotate.queries.shown_order`). Only
+    the variant ORDER has another order than BASE, so that nothing else differs in it; with one attribute
+    there is no other.
+
+    Examples
+    --------
+    >>> design = Design(study="s", task="depiction", task_version=1)
+    >>> orders = [_shuffled(2, order_key(design, 7, each, attributes=2)) for each in (BASE, ORDER)]
+    >>> orders[0] == orders[1]
+    False
+    """
+    base = uuid.uuid5(_NAMESPACE, f"{design.seed}/{position}")
+    if variant != ORDER or attributes < 2:
+        return base
+    shown = _shuffled(attributes, base)
+    keys = (uuid.uuid5(base, str(number)) for number in itertools.count())
+    return next(key for key in keys if _shuffled(attributes, key) != shown)
+
+
+def _shuffled(number: int, key: uuid.UUID) -> list[int]:
+    """So many places in the order in which a key shuffles them."""
+    places = list(range(number))
+    random.Random(key.int).shuffle(places)  # noqa: S311 - an order, not a secret
+    return places
 
 
 def drawn_again(units: int, design: Design) -> list[int]:

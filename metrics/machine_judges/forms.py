@@ -24,6 +24,7 @@ from metrics.machine_judges.planning import (
     TEMPERATURE,
     Choice,
     JudgeRecipe,
+    languages_of,
     plan_judge,
     recipe_kind,
 )
@@ -92,7 +93,7 @@ class JudgeForm(CompletionsForm):
         tasks = {task.kind: task for task in self.study.tasks.order_by("kind", "version")}
         choices = [(kind, gettext(TaskKind(kind).label)) for kind in tasks]
         set_choices(self, "task", choices)
-        translated = sorted({code for task in tasks.values() for code in task.translations})
+        translated = sorted({code for task in tasks.values() for code in languages_of(task)})
         names = dict(settings.LANGUAGES)
         set_choices(self, "languages", [(code, names.get(code, code)) for code in translated])
         # what this study has no use for is not shown, and refused all the same

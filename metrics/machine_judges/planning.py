@@ -5,14 +5,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from django.conf import settings
+from django.db.models import Count
 from django.utils import translation
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotation.annotate.queries import units_as_json
 from annotation.core.translation import LANGUAGE
+from annotation.core.translation import translation as translation_of
 from annotation.models import Image, Purpose, Study, StudyStatus, Task, TaskKind, Unit
 from annotation.participation.queries import enrolments
+from annotation.studies.study_file.default_wordings import translated_wording
 from generation.plans.askings import Asking
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
@@ -23,6 +27,7 @@ from generation.recipes.recipes import digest
 from metrics.machine_judges import prompts
 from metrics.machine_judges.design import (
     BASE,
+    ORDER,
     WORDING,
     Boxes,
     Design,
@@ -54,6 +59,13 @@ class Choice:
     seed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _AskedUnit:
+    pk: int
+    position: int
+    attributes: int
+
+
 @dataclass(frozen=True)
 class ItemAskings:
     """An asking for each unit and variant of `design`, read from the database while they are planned."""
@@ -62,30 +74,39 @@ class ItemAskings:
     design: Design
 
     @cached_property
-    def _units(self) -> list[tuple[int, int]]:
-        """The id and the position of each."""
+    def _units(self) -> list[_AskedUnit]:
         units = Unit.objects.filter(task=self.task, purpose=Purpose.DATA)
         if not self.design.is_rating:
             units = units.exclude(image__file="")
-        return list(units.order_by("position").values_list("pk", "position"))
+        counted = units.annotate(attributes=Count("options__attribute")).order_by("position")
+        return [_AskedUnit(*row) for row in counted.values_list("pk", "position", "attributes")]
 
     @cached_property
-    def _again(self) -> list[tuple[int, int]]:
+    def _again(self) -> list[_AskedUnit]:
         return [self._units[place] for place in drawn_again(len(self._units), self.design)]
 
+    def _in(self, variant: str) -> list[_AskedUnit]:
+        """The units that are asked about in a variant: a page of one attribute has one order only."""
+        if variant == ORDER and not self.design.is_rating:
+            return [unit for unit in self._again if unit.attributes > 1]
+        return self._units if variant == BASE else self._again
+
     def __len__(self) -> int:
-        return len(self._units) + len(self._again) * (len(self.design.variants) - 1)
+        return sum(len(self._in(variant)) for variant in self.design.variants)
 
     def __iter__(self) -> Iterator[Asking]:
         for variant in self.design.variants:
-            units = self._units if variant == BASE else self._again
+            units = self._in(variant)
             for start in range(0, len(units), _AT_ONCE):
                 yield from self._askings(units[start : start + _AT_ONCE], variant)
 
-    def _askings(self, units: Sequence[tuple[int, int]], variant: str) -> list[Asking]:
+    def _askings(self, units: Sequence[_AskedUnit], variant: str) -> list[Asking]:
         language = language_of(variant) or LANGUAGE
-        positions = dict(units)
-        keys = {unit: order_key(self.design, position, variant) for unit, position in units}
+        positions = {unit.pk: unit.position for unit in units}
+        keys = {
+            unit.pk: order_key(self.design, unit.position, variant, attributes=unit.attributes)
+            for unit in units
+        }
         about = _about([*positions])
         with translation.override(language):
             guides = enrolments.guides(tasks=[self.task], language=language)
@@ -148,6 +169,17 @@ def recipe_kind(task: str) -> type[JudgeRecipe]:
     return DescriptionRecipe if task == TaskKind.DEPICTION else CompletionRecipe
 
 
+def languages_of(task: Task) -> list[str]:
+    """The other languages that a judge can be asked in: those that both the task's wording and the program
+    are translated into, since the labels and the form of the answer are the program's."""
+    codes = (code for code, _name in settings.LANGUAGES if code != LANGUAGE)
+    return sorted(
+        code
+        for code in codes
+        if translation_of(task.translations, "wording", code) or translated_wording(task.wording, code)
+    )
+
+
 def _task(choice: Choice) -> Task:
     tasks = choice.study.tasks.select_related("image_set", "study")
     task = tasks.filter(kind=choice.task).order_by("-version").first()
@@ -191,10 +223,11 @@ def _check(recipe: JudgeRecipe, choice: Choice, task: Task) -> None:
                 % {"wording": task.wording},
                 field="wording",
             )
-    if lacking := sorted(set(choice.languages) - set(task.translations)):
+    known = languages_of(task)
+    if lacking := sorted(set(choice.languages) - set(known)):
         raise PlanRefused(
-            _("The task is not translated into: %(lacking)s. It is into: %(known)s.")
-            % {"lacking": ", ".join(lacking), "known": ", ".join(sorted(task.translations)) or _("none yet")},
+            _("The task cannot be asked in: %(lacking)s. It can in: %(known)s.")
+            % {"lacking": ", ".join(lacking), "known": ", ".join(known) or _("no other language")},
             field="languages",
         )
 

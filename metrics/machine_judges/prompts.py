@@ -52,7 +52,11 @@ def image_prompt(
 
 def _form(boxes: str, width: int, height: int) -> list[str]:
     if boxes == Boxes.NONE:
-        return [_("Answer with JSON only, in this form: %(form)s") % {"form": SELECTION_FORM}]
+        # the study's own wording may ask people for boxes
+        return [
+            _("Give no boxes."),
+            _("Answer with JSON only, in this form: %(form)s") % {"form": SELECTION_FORM},
+        ]
     units = (
         _("x and y are pixels; the image is %(width)d wide and %(height)d high.")
         % {"width": width, "height": height}

@@ -63,7 +63,8 @@ def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, 
             shown = [scale[place].value for place in label_order(len(scale), variant)]
             return json.dumps({"answer": LETTERS[shown.index(value(of_unit[0], variant, job.number))]})
         rows = [{"option": one, "role": one.role} for one in of_unit]
-        shown_options = shown_order(rows, key=order_key(design, position, variant))
+        attributes = sum(one.attribute_id is not None for one in of_unit)
+        shown_options = shown_order(rows, key=order_key(design, position, variant, attributes=attributes))
         chosen = [
             _chosen(LETTERS[at], row["option"], design, boxes)
             for at, row in enumerate(shown_options)

@@ -115,7 +115,7 @@ def test_the_api_refuses_what_the_page_refuses(maker, change, field):
 
 
 @pytest.mark.parametrize(
-    "change", [{"boxes": "pixels"}, {"languages": ["es"]}, {"again": 1, "languages": ["xx"]}]
+    "change", [{"boxes": "pixels"}, {"languages": ["fr"]}, {"again": 1, "languages": ["xx"]}]
 )
 def test_what_the_form_of_a_study_does_not_offer_is_not_ignored(maker, change):
     words(maker)
