@@ -23,7 +23,9 @@ EVENTS: dict[str, str] = {
     "study.closed": gettext_noop("the study was closed"),
     "scores.finished": gettext_noop("scores were computed"),
     "export.finished": gettext_noop("a background export is ready or failed"),
-    "run.finished": gettext_noop("a generation run finished whose images the study shows"),
+    "run.finished": gettext_noop(
+        "a run finished that made or read images which the study shows, or that judged its items"
+    ),
 }
 """Event -> description. `ping` is sent on request only."""
 _STATUS_EVENTS = {"open": "study.opened", "paused": "study.paused", "closed": "study.closed"}

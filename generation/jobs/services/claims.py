@@ -112,10 +112,13 @@ def pause_if_most_fail(run_id: int) -> bool:
 
 
 def _announce(run: Run) -> None:
-    """Announce to the webhooks of every study that shows the run's images."""
-    if run.image_set_id is None:
+    """Announce to the webhooks of every study that shows the run's images; that of a run which is about the
+    items of one study (`design["study"]`), to this one only."""
+    own = (run.recipe.get("design") or {}).get("study")
+    if run.image_set_id is None and own is None:
         return
     failed = Job.objects.filter(run=run, state=JobState.FAILED).count()
     data = {"run": run.pk, "kind": run.kind, "image_set": run.image_set_id, "failed_jobs": failed}
-    for study in Study.objects.filter(tasks__image_set=run.image_set_id).distinct():
+    shows = Study.objects.filter(tasks__image_set=run.image_set_id).distinct()
+    for study in Study.objects.filter(name=own) if own else shows:
         events.announce(study_id=study.pk, event="run.finished", data=data)

@@ -180,7 +180,8 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=alternative_annotator_scores,
         rule=lambda study, parameters: (
-            f"epsilon {parameters['epsilon']}; annotators with at least {parameters['least']} items"
+            f"{metric.describe_judge(study, parameters)}; epsilon {parameters['epsilon']}; annotators with "
+            f"at least {parameters['least']} items"
         ),
         fingerprint=metric.judge_fingerprint,
         check_inputs=check_inputs,

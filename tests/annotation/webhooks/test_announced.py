@@ -15,6 +15,7 @@ from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.jobs.world import run_of_pictures
 from tests.metrics.cast import depiction_study
+from tests.metrics.machine_judges import judged
 
 pytestmark = pytest.mark.django_db
 
@@ -83,3 +84,18 @@ def test_a_run_without_images_is_announced_to_nobody():
     run.jobs.all().delete()
     assert claims.close_run(run_id=run.pk)
     assert not Delivery.objects.exists()
+
+
+def test_a_machine_judge_is_announced_to_the_study_whose_items_it_judges():
+    study, shows = depiction_study(name="judged"), factories.study("shows")
+    image_set = study.tasks.get().units.earliest("pk").image.image_set
+    for one in (study, shows):
+        one.tasks.update_or_create(kind=TaskKind.DEPICTION, defaults={"image_set": image_set, "wording": "?"})
+    mine = listen(study, "run.finished")
+    listen(shows, "run.finished")
+    run = judged.planned(study, TaskKind.DEPICTION)
+    assert run.image_set_id == image_set.pk
+    runs.start(run=run, by=None)
+    run.jobs.all().delete()
+    assert claims.close_run(run_id=run.pk)
+    assert Delivery.objects.get().webhook == mine
