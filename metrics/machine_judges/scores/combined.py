@@ -154,11 +154,12 @@ def _of_items(
     groups, number = np.unique(drawn[about][units], return_counts=True)
     sizes = dict(zip(groups.tolist(), number.tolist(), strict=True))
     scale = weighted(judge, people.options, people.values).scale
-    found = by_group(*(_ratings(judge, each) for each in parts), sizes, scale)
+    own_ratings, of_part, of_rest = (_ratings(judge, each) for each in parts)
+    found = by_group(own_ratings, of_part, of_rest, sizes, scale)
     if found is None:
         return []
     combined = combine(found.people, found.part, found.rest, scale)
-    own, everywhere = (
+    alone, everywhere = (
         clustered.intervals([one.value], one.influences, scale)[0] for one in (found.people, found.judge)
     )
     name = NAMES[TaskKind(judge.task.kind)]
@@ -166,7 +167,7 @@ def _of_items(
     asked, everything = (len(np.unique(part.clusters[each.options])) for each in (people, known))
     return [
         score_row(name, combined.value, everything, combined.interval, group=group, part=COMBINED),
-        score_row(name, found.people.value, asked, own, group=group, part=PEOPLE),
+        score_row(name, found.people.value, asked, alone, group=group, part=PEOPLE),
         score_row(name, found.judge.value, everything, everywhere, group=group, part=JUDGE),
         score_row("tuning", combined.tuning, asked, group=group, part=f"of: {name}"),
     ]
@@ -237,7 +238,9 @@ METRICS: tuple[Metric, ...] = (
             "the score that it is of"
         ),
         resampling="",
-        clustering="images (or whatever a unit is about; of offence attributes) and annotators",
+        clustering=(
+            "images (or whatever a unit is about) and annotators; of offence attributes and annotators"
+        ),
         section=metric.SECTION,
         reference=(
             "Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), doi:10.1126/science.adi6000; "
@@ -252,12 +255,11 @@ METRICS: tuple[Metric, ...] = (
             "nothing for those who differ from a majority that the judge follows. With a part of fewer than "
             "about 30 images the interval can be a little narrow. Items count as drawn from others like "
             "them, also where all of a group were judged, so the interval is rather too wide for these very "
-            "items. A score of all groups differs from that of `judge_scores`, which takes all answers alike, where "
-            "the part has other fractions of some groups; a group about which no answer counts is left out "
-            "of it. The combined theta is not the ratio of the "
-            "combined l_stereo and l_random. Only attributes that people and the judge saw in part and rest "
-            "count, and only groups with images in both; an image that the judge could not be read about "
-            "counts in people's score only."
+            "items. A score of all groups differs from that of `judge_scores`, which takes answers alike, "
+            "where the part has other fractions of some groups; a group about which no answer counts is left "
+            "out of it. The combined theta is not the ratio of the combined l_stereo and l_random. Only "
+            "attributes that people and the judge saw in part and rest count, and only groups with images "
+            "in both; an image that the judge could not be read about counts in people's score only."
         ),
         compute=judge_combined_scores,
         rule=_rule,
