@@ -25,7 +25,7 @@ STUDY_FIELDS = (
 )
 TASK_FIELDS = (
     *("kind", "version", "wording", "instructions", "translations", "examples"),
-    *("overlap", "strata", "page_size", "seed", "people_share"),
+    *("overlap", "strata", "page_size", "seed", "people_share", "people_units"),
 )
 SOURCE_FIELDS = ("name", "title", "licence", "citation")
 IMAGE_SET_FIELDS = ("name", "title", "model_name", "licence", "drawn")

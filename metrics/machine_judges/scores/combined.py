@@ -7,47 +7,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from annotation.core.scales import SCALES
-from annotation.models import IdentityGroup, Study, TaskKind
+from annotation.models import Study, TaskKind
+from metrics.core.answers import describe_stereotype_rule
 from metrics.core.stats import clustered
-from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.core.stats.means import HIGHEST, LOWEST
+from metrics.core.stats.checks import Bools, Ints
 from metrics.core.stats.percentiles import Interval
-from metrics.core.stats.scales import NUMBER, SHARE, Scale
+from metrics.core.stats.scales import NUMBER, SHARE
 from metrics.depiction import data as depiction_data
 from metrics.depiction.data import GroupFrame
 from metrics.depiction.likelihood_influences import SumInfluences
-from metrics.depiction.scores.group_tendency import NAMES
+from metrics.depiction.scores import group_tendency
 from metrics.depiction.scores.measures import MeasuredGroup, measured
 from metrics.depiction.tendencies import GroupTendency, compute, log_gradient
-from metrics.machine_judges.data import Judge
+from metrics.machine_judges.data import Judge, judge_runs
 from metrics.machine_judges.people import both_frames
 from metrics.machine_judges.scores import metric
+from metrics.machine_judges.scores.judged_ratings import NAMES, groups_of, has_value, weighted
 from metrics.machine_judges.scores.part import AskedPart, asked_part, check_part
-from metrics.machine_judges.stats.prediction_powered import Combined, Estimate, combine, mean_estimate
-from metrics.score_runs.metric import Metric, NothingToCompute, Parameters, stereotype_rule
+from metrics.machine_judges.stats.by_group import Ratings, by_group
+from metrics.machine_judges.stats.prediction_powered import Combined, Estimate, combine
+from metrics.score_runs.metric import Metric, NothingToCompute, Parameters
 from metrics.score_runs.rows import Inputs, ScoreRow, score_row
+from metrics.votes.data.source import votes_fingerprint
 
 COMBINED, PEOPLE, JUDGE = "of: combined", "of: people", "of: judge"
-STEREOTYPICAL = 1
-"""On the scale of prevalence."""
-
-
-@dataclass(frozen=True)
-class _Rated:
-    """How answers to a kind of rating task become one score."""
-
-    name: str
-    scale: Scale
-    keeps_unsure: bool
-
-
-_RATED = {
-    TaskKind.VISUAL_NATURE: _Rated("visual_mean", Scale(1.0, 5.0), keeps_unsure=True),
-    TaskKind.PREVALENCE: _Rated("stereotypical", SHARE, keeps_unsure=True),
-    TaskKind.OFFENSIVENESS: _Rated("offence", Scale(LOWEST, HIGHEST), keeps_unsure=True),
-    TaskKind.ASSOCIATION: _Rated("level", Scale(1.0, 5.0), keeps_unsure=False),
-}
 
 
 @dataclass(frozen=True)
@@ -100,7 +83,7 @@ def _of_group(frames: Sequence[GroupFrame]) -> list[ScoreRow]:
         combine(people, here, there, scale)
         for (people, here, there), scale in zip(sides, (SHARE, SHARE, NUMBER), strict=True)
     ]
-    for place, name in enumerate(NAMES):
+    for place, name in enumerate(group_tendency.NAMES):
         found = combined[place]
         value, interval = _theta(found, own) if name == "theta" else (found.value, found.interval)
         rows += [
@@ -137,78 +120,84 @@ def _theta(found: Combined, people: GroupTendency) -> tuple[float, Interval | No
 
 @dataclass(frozen=True)
 class _Answers:
-    """Answers to rating tasks (R,): the identity group and the cluster of each, its annotator (below 0: not
-    identified) and its value."""
+    """Ratings (R,) of one side: the places of their options in Items, their values and annotators."""
 
-    groups: Ints
-    clusters: Ints
+    options: Ints
+    values: Ints
     annotators: Ints
-    values: Floats
 
     def only(self, chosen: Bools) -> _Answers:
-        return _Answers(
-            self.groups[chosen], self.clusters[chosen], self.annotators[chosen], self.values[chosen]
-        )
-
-    def estimate(self, scale: Scale) -> Estimate:
-        return mean_estimate(self.values, self.clusters, self.annotators, scale)
-
-    @property
-    def number(self) -> int:
-        """Of clusters."""
-        return len(np.unique(self.clusters))
+        return _Answers(self.options[chosen], self.values[chosen], self.annotators[chosen])
 
 
 def _rated(judge: Judge, part: AskedPart) -> Iterator[list[ScoreRow]]:
-    rated, verdicts = _RATED[TaskKind(judge.task.kind)], judge.verdicts()
+    verdicts, own = judge.verdicts(), part.people
     nobody = np.full(len(verdicts.options), -1)
-    people = _answers(judge, part, part.people.options, part.people.values, part.people.annotators)
-    judged = _answers(judge, part, verdicts.options, verdicts.values, nobody)
-    names = IdentityGroup.objects.filter(pk__in=np.unique(judge.items.groups).tolist()).order_by("name", "pk")
-    asked = np.unique(part.clusters[part.inside])
-    yield _of_answers(rated, people, judged, asked, None)
-    for pk, name in names.values_list("pk", "name"):
-        own, model = people.only(people.groups == pk), judged.only(judged.groups == pk)
-        yield _of_answers(rated, own, model, asked, _Group(pk, name))
+    judged = _Answers(verdicts.options, verdicts.values, nobody)
+    people = _Answers(own.options, own.values, own.annotators)
+    sides = [each.only(has_value(judge, each.values)) for each in (people, judged)]
+    yield _of_items(judge, part, sides, np.ones_like(part.inside), None)
+    for pk, name, about in groups_of(judge):
+        yield _of_items(judge, part, sides, about, _Group(pk, name))
 
 
-def _answers(judge: Judge, part: AskedPart, options: Ints, values: Ints, annotators: Ints) -> _Answers:
-    kind = TaskKind(judge.task.kind)
-    unsure = [label.value for label in SCALES[kind] if label.needs_justification]
-    number = (values == STEREOTYPICAL) if kind == TaskKind.PREVALENCE else values
-    found = _Answers(
-        judge.items.groups[options], part.clusters[options], annotators, number.astype(np.float64)
-    )
-    return found if _RATED[kind].keeps_unsure else found.only(~np.isin(values, unsure))
-
-
-def _of_answers(
-    rated: _Rated, people: _Answers, judged: _Answers, asked: Ints, group: _Group | None
+def _of_items(
+    judge: Judge, part: AskedPart, sides: Sequence[_Answers], about: Bools, group: _Group | None
 ) -> list[ScoreRow]:
-    inside = np.isin(judged.clusters, asked)
-    part, rest = judged.only(inside), judged.only(~inside)
-    if not all(len(each.values) for each in (people, part, rest)):
+    """The rows of the items `about` (O,). They were drawn by identity group."""
+    people, judged = (side.only(about[side.options]) for side in sides)
+    inside = part.inside[judged.options]
+    parts = [people, judged.only(inside), judged.only(~inside)]
+    if not all(len(each.values) for each in parts):
         return []
-    name, scale = rated.name, rated.scale
-    own, everywhere = people.estimate(scale), judged.estimate(scale)
-    found = combine(own, part.estimate(scale), rest.estimate(scale), scale)
-    alone = [clustered.intervals([one.value], one.influences, scale)[0] for one in (own, everywhere)]
+    drawn, units = judge.items.groups, np.unique(judge.items.units[about], return_index=True)[1]
+    groups, number = np.unique(drawn[about][units], return_counts=True)
+    sizes = dict(zip(groups.tolist(), number.tolist(), strict=True))
+    scale = weighted(judge, people.options, people.values).scale
+    own_ratings, of_part, of_rest = (_ratings(judge, each) for each in parts)
+    found = by_group(own_ratings, of_part, of_rest, sizes, scale)
+    if found is None:
+        return []
+    combined = combine(found.people, found.part, found.rest, scale)
+    alone, everywhere = (
+        clustered.intervals([one.value], one.influences, scale)[0] for one in (found.people, found.judge)
+    )
+    name = NAMES[TaskKind(judge.task.kind)]
+    known = judged.only(np.isin(drawn[judged.options], drawn[people.options]))
+    asked, everything = (len(np.unique(part.clusters[each.options])) for each in (people, known))
     return [
-        score_row(name, found.value, judged.number, found.interval, group=group, part=COMBINED),
-        score_row(name, own.value, people.number, alone[0], group=group, part=PEOPLE),
-        score_row(name, everywhere.value, judged.number, alone[1], group=group, part=JUDGE),
-        score_row("tuning", found.tuning, people.number, group=group, part=f"of: {name}"),
+        score_row(name, combined.value, everything, combined.interval, group=group, part=COMBINED),
+        score_row(name, found.people.value, asked, alone, group=group, part=PEOPLE),
+        score_row(name, found.judge.value, everything, everywhere, group=group, part=JUDGE),
+        score_row("tuning", combined.tuning, asked, group=group, part=f"of: {name}"),
     ]
+
+
+def _ratings(judge: Judge, side: _Answers) -> Ratings:
+    found = weighted(judge, side.options, side.values)
+    return Ratings(
+        found.values, found.weights, found.items, side.annotators, judge.items.groups[side.options]
+    )
 
 
 def _without_interval(row: ScoreRow) -> ScoreRow:
     return replace(row, low=None, high=None, infinite=None, undefined=None)
 
 
+def _rule(study: Study, parameters: Parameters) -> str:
+    """Which judge; of depiction also which attributes are stereotypes."""
+    found = metric.describe_judge(study, parameters)
+    run = judge_runs(study).filter(name=parameters["judge"]).first()
+    depicts = run is not None and run.recipe["design"]["task"] == TaskKind.DEPICTION
+    return f"{found}; {describe_stereotype_rule(study)}" if depicts else found
+
+
 def inputs_fingerprint(study: Study, parameters: Parameters) -> list[object]:
-    """Changes with the judge's answers, people's, and which attributes are stereotypes."""
+    """Changes with the judge's answers, people's, which attributes are stereotypes, and the groups of
+    attributes."""
     stereotypes = depiction_data.inputs_fingerprint(study, parameters)
-    return [*metric.judge_fingerprint(study, parameters), *stereotypes]
+    votes = votes_fingerprint(study, parameters)
+    return [*metric.judge_fingerprint(study, parameters), *stereotypes, *votes]
 
 
 METRICS: tuple[Metric, ...] = (
@@ -223,8 +212,14 @@ METRICS: tuple[Metric, ...] = (
             "Combined = people (part) + lambda * (judge (rest) - judge (part)): the judge may be wrong in "
             "any way, as it is wrong alike in part and rest. lambda is that of the least variance, from 0 "
             "(people alone) to 1. Computed for l_stereo and l_random, for the logarithm of theta, and for "
-            "means of ratings. The interval adds up the influences by image: those of the part have people's "
-            "minus lambda times the judge's, those of the rest the judge's; annotators have people's. "
+            "means of ratings, as `judge_scores` defines them. The part has its own fraction of each "
+            "identity group, so a score of all groups is the mean of those of the groups, each with the "
+            "weight of its items (N_g / N), of people and of the judge alike, with one lambda for all, as "
+            "small groups cannot tell their own. A group of one item, or one that the judge answered about "
+            "in the part or in the rest only, counts with people's mean. "
+            "The interval adds up the influences by image: those of the part have people's "
+            "minus lambda times the judge's, those of the rest the judge's; annotators have people's. Groups "
+            "are strata, which each have 10 items in the part, or are put together until they have. "
             "Refused unless the part was drawn at random (`people_share`), all of it is answered, and the "
             "judge lacks readable answers about 5 % of the items at most."
         ),
@@ -232,18 +227,20 @@ METRICS: tuple[Metric, ...] = (
             ("l_stereo", "mean likelihood of the stereotypes of a group; n: images"),
             ("l_random", "mean likelihood of its other attributes; n: images"),
             ("theta", "l_stereo / l_random; n: images"),
-            ("visual_mean", "mean rating of visual nature, 1 to 5, Unsure is 3; n: attributes"),
-            ("stereotypical", "share of answers Stereotypical; n: associations"),
-            ("offence", "mean rating of offensiveness, -1 to 4, Unsure is 0; n: associations"),
-            ("level", "mean level of bias, 1 to 5, without Unsure; n: associations"),
-            ("tuning", "lambda; n: images, attributes or associations of the part"),
+            ("visual_mean", "mean over attributes of their mean rating, 1 to 5, Unsure is 3; n: attributes"),
+            ("stereotypical", "share of answers Stereotypical, within a group; n: associations"),
+            ("offence", "mean rating of offensiveness, -1 to 4, Unsure is 0, within a group; n: units"),
+            ("level", "mean over associations of their mean level, 1 to 5, without Unsure; n: associations"),
+            ("tuning", "lambda; n: images, attributes, associations or units of the part"),
         ),
         parts=(
             "`of: combined`, `of: people` (the part alone), `of: judge` (everything); of tuning `of: NAME`, "
             "the score that it is of"
         ),
         resampling="",
-        clustering="images (or whatever a unit is about) and annotators",
+        clustering=(
+            "images (or whatever a unit is about) and annotators; of offence attributes and annotators"
+        ),
         section=metric.SECTION,
         reference=(
             "Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), doi:10.1126/science.adi6000; "
@@ -256,13 +253,16 @@ METRICS: tuple[Metric, ...] = (
             "others would, nor that the judge is right: read `of: judge` beside `of: people`. It gains "
             "little where people differ more than images do, or where the judge does not follow them, and "
             "nothing for those who differ from a majority that the judge follows. With a part of fewer than "
-            "about 30 images the interval can be a little narrow. The combined theta is not the ratio of the "
-            "combined l_stereo and l_random. Only attributes that people and the judge saw in part and rest "
-            "count, and only groups with images in both; an image that the judge could not be read about "
-            "counts in people's score only."
+            "about 30 images the interval can be a little narrow. Items count as drawn from others like "
+            "them, also where all of a group were judged, so the interval is rather too wide for these very "
+            "items. A score of all groups differs from that of `judge_scores`, which takes answers alike, "
+            "where the part has other fractions of some groups; a group about which no answer counts is left "
+            "out of it. The combined theta is not the ratio of the combined l_stereo and l_random. Only "
+            "attributes that people and the judge saw in part and rest count, and only groups with images "
+            "in both; an image that the judge could not be read about counts in people's score only."
         ),
         compute=judge_combined_scores,
-        rule=stereotype_rule,
+        rule=_rule,
         fingerprint=inputs_fingerprint,
         check_inputs=check_inputs,
     ),

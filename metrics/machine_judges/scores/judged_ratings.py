@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,13 @@ _VISUAL = Scale(stats.SCALE[0], stats.SCALE[-1])
 _OFFENCE = Scale(means.LOWEST, means.HIGHEST)
 _LEVEL = Scale(1, 5)
 _STEREOTYPICAL, _UNSURE_LEVEL = 1, 0
+NAMES = {
+    TaskKind.VISUAL_NATURE: "visual_mean",
+    TaskKind.PREVALENCE: "stereotypical",
+    TaskKind.OFFENSIVENESS: "offence",
+    TaskKind.ASSOCIATION: "level",
+}
+"""The mean of each kind of rating."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +57,10 @@ def rating_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
         return []
     if judge.design.task == TaskKind.VISUAL_NATURE:
         return _visual_rows(judge, sides, inputs)
-    name = {
-        TaskKind.PREVALENCE: "stereotypical",
-        TaskKind.OFFENSIVENESS: "offence",
-        TaskKind.ASSOCIATION: "level",
-    }[TaskKind(judge.design.task)]
+    name = NAMES[TaskKind(judge.design.task)]
     groups = [
         judged_score(*(_mean(judge, side, chosen) for side in sides), group_id=pk, group=group)
-        for pk, group, chosen in _groups(judge)
+        for pk, group, chosen in groups_of(judge)
         if all(chosen[side.options].any() for side in sides)
     ]
     everything = np.ones(len(judge.items.options), dtype=np.bool_)
@@ -72,14 +75,18 @@ def _shared(judge: Judge, people: PeopleAnswers) -> tuple[_Ratings, _Ratings]:
         _Ratings(found.options, found.values, np.full(len(found.options), -1)),
         _Ratings(people.options, people.values, people.annotators),
     ]
-    if judge.design.task == TaskKind.ASSOCIATION:
-        sides = [side.only(side.values != _UNSURE_LEVEL) for side in sides]
+    sides = [side.only(has_value(judge, side.values)) for side in sides]
     both = np.intersect1d(sides[0].options, sides[1].options)
     first, second = (side.only(np.isin(side.options, both)) for side in sides)
     return first, second
 
 
-def _groups(judge: Judge) -> Iterator[tuple[int, str, Bools]]:
+def has_value(judge: Judge, values: Ints) -> Bools:
+    """Which ratings (R,) count: a level of Unsure is none."""
+    return (values != _UNSURE_LEVEL) | (judge.design.task != TaskKind.ASSOCIATION)
+
+
+def groups_of(judge: Judge) -> Iterator[tuple[int, str, Bools]]:
     """The groups by name, and which items (O,) are about each. An attribute that is rated without a group
     counts for each group that the study's source associates with it, as in `rated_offensiveness`."""
     items = judge.items
@@ -103,34 +110,49 @@ def _associated(study: Study, items: Items) -> dict[int, list[int]]:
     return found
 
 
+@dataclass(frozen=True)
+class Weighted:
+    """Ratings (R,) as their mean takes them: the values, the weight of each, and the item that it clusters
+    by."""
+
+    values: Floats
+    weights: Floats
+    items: Ints
+    scale: Scale
+
+
+def weighted(judge: Judge, options: Ints, values: Ints) -> Weighted:
+    """Ratings of one side, of `options` by their places in Items: of prevalence and offensiveness all answers
+    alike, as in people's own scores; of levels associations alike, of visual nature attributes."""
+    kind, attributes = judge.design.task, judge.items.attributes[options]
+    number, alike = values.astype(np.float64), np.ones(len(values))
+    if kind == TaskKind.PREVALENCE:
+        return Weighted((values == _STEREOTYPICAL).astype(np.float64), alike, options, SHARE)
+    if kind == TaskKind.OFFENSIVENESS:
+        return Weighted(number, alike, attributes, _OFFENCE)
+    if kind == TaskKind.VISUAL_NATURE:
+        return Weighted(number, equal_weights(attributes), attributes, _VISUAL)
+    return Weighted(number, equal_weights(options), options, _LEVEL)
+
+
 def _mean(judge: Judge, side: _Ratings, about: Bools) -> Estimates:
-    """The score of the items `about` (O,) by one side: of prevalence and offensiveness over its answers, as
-    people's own scores are; of levels over associations."""
+    """The score of the items `about` (O,) by one side."""
     own = side.only(about[side.options])
-    values, scale = own.values.astype(np.float64), _LEVEL
-    items, weights = own.options, np.ones(len(values))
-    if judge.design.task == TaskKind.PREVALENCE:
-        values, scale = (values == _STEREOTYPICAL).astype(np.float64), SHARE
-    elif judge.design.task == TaskKind.OFFENSIVENESS:
-        items, scale = judge.items.attributes[own.options], _OFFENCE
-    else:
-        weights = equal_weights(items)
-    return _estimate(values, weights, items, own.annotators, scale)
+    return _estimate(weighted(judge, own.options, own.values), own.annotators)
 
 
-def _estimate(values: Floats, weights: Floats, items: Ints, annotators: Ints, scale: Scale) -> Estimates:
-    mean, found = weighted_mean(values, weights, items, annotators, scale)
-    return Estimates(np.array([mean]), (len(values),), found, (scale,))
+def _estimate(ratings: Weighted, annotators: Ints) -> Estimates:
+    mean, found = weighted_mean(ratings.values, ratings.weights, ratings.items, annotators, ratings.scale)
+    return Estimates(np.array([mean]), (len(ratings.values),), found, (ratings.scale,))
 
 
 def _visual_rows(judge: Judge, sides: tuple[_Ratings, _Ratings], inputs: Inputs) -> list[ScoreRow]:
     each = score_rows("visual_mean", _visual_means(judge, sides), inputs, is_tested=False)
     overall = []
     for side in sides:
-        attributes = judge.items.attributes[side.options]
-        weights = equal_weights(attributes)
-        estimate = _estimate(side.values.astype(np.float64), weights, attributes, side.annotators, _VISUAL)
-        overall.append(Estimates(estimate.values, (len(np.unique(attributes)),), estimate.spread, (_VISUAL,)))
+        found = weighted(judge, side.options, side.values)
+        estimate = _estimate(found, side.annotators)
+        overall.append(replace(estimate, n=(len(np.unique(found.items)),)))
     whole = judged_score(*overall)
     # the rule asks how many annotators agreed: the judge answers in the place of all of them
     number = np.bincount(sides[1].options, minlength=len(judge.items.options))

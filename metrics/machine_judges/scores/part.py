@@ -32,7 +32,7 @@ class AskedPart:
 
 def check_part(task: Task) -> None:
     """Raise NothingToCompute where the part of a task was not drawn at random, or people have not answered
-    all of it yet; the message says what to do. Three queries."""
+    all of it yet; the message says what to do. Six queries."""
     if task.people_share is None:
         raise NothingToCompute(
             "People were not asked about a random part of the items, so nothing says that the others are "
@@ -41,6 +41,13 @@ def check_part(task: Task) -> None:
     units = Unit.objects.filter(task=task, purpose=Purpose.DATA).order_by()
     asked = units.filter(Exists(Slot.objects.filter(unit=OuterRef("pk"))))
     rest = units.exclude(pk__in=asked.values("pk"))
+    if (number := asked.count()) and number != task.people_units:
+        # an imported release has slots for answers only
+        raise NothingToCompute(
+            f"The random part has {_units(task)}, and {number} have slots here: it cannot be told which "
+            "of the others were drawn and not answered. Compute it in the installation that asked people; "
+            "give no unit slots of its own."
+        )
     if not asked.exists() or not rest.exists():
         raise NothingToCompute(
             "People were asked about all items or none, so there is nothing to combine. "
@@ -58,6 +65,10 @@ def check_part(task: Task) -> None:
             f"Items of the random part without an answer that counts: {waiting}. Those that are answered "
             "first are no random part. Wait until people have finished."
         )
+
+
+def _units(task: Task) -> str:
+    return "an unknown number of units" if task.people_units is None else f"{task.people_units} units"
 
 
 def asked_part(judge: Judge) -> AskedPart:

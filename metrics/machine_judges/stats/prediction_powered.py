@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from metrics.core.stats import clustered
 from metrics.core.stats.clustered import around
-from metrics.core.stats.influence import Clusters, Influences, influences, total
+from metrics.core.stats.influence import Influences, total
 from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import NUMBER, Scale
 
@@ -36,31 +35,6 @@ class Combined:
     influences: Influences
 
 
-def mean_estimate(values: ArrayLike, images: ArrayLike, annotators: ArrayLike, scale: Scale) -> Estimate:
-    r"""The mean of answers on a `scale`, as `means.mean_influences` has it, but with the labels of `images`.
-
-    .. math:: d_r = (x_r - m) / n
-
-    `values`, `images` and `annotators` (R,), with at least one row; annotators below 0 are not identified.
-
-    Examples
-    --------
-    >>> found = mean_estimate([1.0, 3.0], [7, 9], [-1, -1], Scale(1.0, 5.0))
-    >>> found.value, found.influences.images.labels.tolist(), found.influences.step.tolist()
-    (2.0, [7, 9], [2.0])
-    """
-    x = np.asarray(values, dtype=np.float64)
-    least = np.array([1 / len(x)])
-    found = influences(
-        ((x - x.mean()) / len(x))[:, None],
-        images=images,
-        annotators=annotators,
-        step=scale.width * least,
-        least=least,
-    )
-    return Estimate(float(x.mean()), found)
-
-
 def combine(
     people: Estimate, part: Estimate, rest: Estimate, scale: Scale, *, tuning: float | None = None
 ) -> Combined:
@@ -69,10 +43,11 @@ def combine(
     .. math:: \hat\theta = \hat\theta_P + \lambda (\tilde\theta_{rest} - \tilde\theta_{part})
 
     The judge may be wrong in any way: as the part is random, the two scores of the judge have the same mean.
-    `people` and `part`, of the judge, are of the same images, which have the same labels; `rest` is of the
-    others. Influences add up by image (PPI++, section 3, with images for answers): an image of the part has
-    people's minus :math:`\lambda` times the judge's, one of the rest the judge's; annotators have people's.
-    A value outside the `scale` is moved to its end.
+    `people` and `part`, of the judge, are of the same images; `rest` is of the others. Influences add up by
+    label of the image (PPI++, section 3, with images for answers): an image of the part has people's minus
+    :math:`\lambda` times the judge's, one of the rest the judge's; annotators have people's. A label can be
+    in the part and in the rest, as that of an attribute that is rated for several groups. A value outside the
+    `scale` is moved to its end.
 
     `tuning`: :math:`\lambda`; by default that of the least variance of images (PPI++, section 6), kept from
     0 (people alone) to 1 (the judge as if it were a person) as in `ppi-python`, and 0 where it is undefined.
@@ -80,18 +55,17 @@ def combine(
     The interval is :math:`g(\hat\theta_P) + g'(\hat\theta_P) (\hat\theta - \hat\theta_P \pm t \, se)` on the
     scale g of the score, transformed back. With :math:`\lambda = 0` it is that of people alone. g is
     taken at people's score, as the combined one can be outside the scale or so near its end that the interval
-    would be the whole scale. Raises ValueError if an image is in the part and in the rest.
+    would be the whole scale.
 
     Examples
     --------
+    >>> from metrics.core.stats.influence import influences
     >>> same = influences([[-0.25], [0.25], [-0.25], [0.25]], images=[1, 2, 3, 4], annotators=[-1] * 4)
     >>> other = influences([[0.1], [-0.1], [0.0], [0.0]], images=[5, 6, 7, 8], annotators=[-1] * 4)
     >>> found = combine(Estimate(0.5, same), Estimate(0.4, same), Estimate(0.5, other), NUMBER, tuning=0.5)
     >>> round(found.value, 3), found.influences.images.change.round(3).ravel().tolist()
     (0.55, [-0.144, 0.144, -0.144, 0.144, 0.058, -0.058, 0.0, 0.0])
     """
-    if both := set(part.influences.images.labels.tolist()) & set(rest.influences.images.labels.tolist()):
-        raise ValueError(f"The image {min(both)} is in the part and in the rest; it can be in one of them.")
     difference = rest.value - part.value
     by = _tuning(people, part, rest) if tuning is None else tuning
     if not np.isfinite(difference) or not by:
@@ -104,16 +78,14 @@ def combine(
 
 
 def _tuning(people: Estimate, part: Estimate, rest: Estimate) -> float:
-    r"""The least of :math:`\sum_{part} (c_i - \lambda \tilde c_i)^2 + \lambda^2 \sum_{rest} \tilde c_i^2`."""
-    ours, judged = people.influences.images, part.influences.images
+    r"""The least of :math:`\sum_i (c_i - \lambda \tilde c_i)^2`, with people's changes c of all images and
+    the judge's :math:`\tilde c`, of the part less the rest."""
+    ours = people.influences.images
+    judged = total([(1.0, part.influences), (-1.0, rest.influences)]).images
     _, here, there = np.intersect1d(ours.labels, judged.labels, return_indices=True)
     shared = float(ours.change[here, 0] @ judged.change[there, 0])
-    alone = _squares(judged) + _squares(rest.influences.images)
+    alone = float((judged.change[:, 0] ** 2).sum())
     return min(max(shared / alone, 0.0), 1.0) if alone > 0 and np.isfinite(shared) else 0.0
-
-
-def _squares(clusters: Clusters) -> float:
-    return float((clusters.change[:, 0] ** 2).sum())
 
 
 def _interval(people: float, value: float, found: Influences, scale: Scale) -> Interval:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metrics.core.stats.checks import Floats
+from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.influence import Influences, influences
 from metrics.core.stats.scales import Scale
 
@@ -21,7 +21,13 @@ def equal_weights(items: ArrayLike) -> Floats:
 
 
 def weighted_mean(
-    values: ArrayLike, weights: ArrayLike, items: ArrayLike, annotators: ArrayLike, scale: Scale
+    values: ArrayLike,
+    weights: ArrayLike,
+    items: ArrayLike,
+    annotators: ArrayLike,
+    scale: Scale,
+    *,
+    strata: ArrayLike | None = None,
 ) -> tuple[float, Influences]:
     r"""The mean of R ratings, and its influences
 
@@ -30,6 +36,14 @@ def weighted_mean(
     with weights that add up to 1. With equal ones those of `means.mean_influences`; but images are the
     `items` (R,) by their own labels, so that two means can be of the same items. `values`, `weights` (R,);
     `annotators` (R,): those below 0 are not identified. Raises ValueError without ratings.
+
+    `strata` (R,): samples that were drawn separately, such as those of identity groups. Then
+
+    .. math:: d_r = f_{s(r)} w_r (x_r - m_{s(r)}), \qquad
+              f_s = \sqrt{\frac{k_s}{k_s - 1} \frac{k - 1}{k}}
+
+    with the mean :math:`m_s` of the stratum and its number :math:`k_s` of the k items, as the jackknife of a
+    stratified sample has it; undefined for a stratum of one item.
 
     Examples
     --------
@@ -41,14 +55,29 @@ def weighted_mean(
     if not len(x):
         raise ValueError("There is no rating to take the mean of.")
     w = w / w.sum()
-    mean = float(w @ x)
-    least = np.array([1 / len(x)])
+    item, sample = np.asarray(items), np.zeros(len(x)) if strata is None else np.asarray(strata)
+    _, of, number = np.unique(sample, return_inverse=True, return_counts=True)
+    of = of.ravel()
+    share = np.bincount(of, weights=w)
+    centre = np.bincount(of, weights=w * x) / share
+    least = np.array([(share / number).max()])
     found = influences(
-        (w * (x - mean))[:, None],
-        images=items,
+        (_corrections(item, of)[of] * w * (x - centre[of]))[:, None],
+        images=item,
         annotators=annotators,
         mass=w,
         step=scale.width * least,
         least=least,
     )
-    return mean, found
+    return float(w @ x), found
+
+
+def _corrections(items: ArrayLike, strata: Ints) -> Floats:
+    """f of each stratum; 1 if there is one."""
+    distinct = np.unique(np.column_stack([strata, np.unique(items, return_inverse=True)[1].ravel()]), axis=0)
+    number = np.bincount(distinct[:, 0]).astype(np.float64)
+    if len(number) == 1:
+        return np.ones(1)
+    whole = len(np.unique(distinct[:, 1]))
+    ratio = np.divide(number, number - 1, out=np.full_like(number, np.nan), where=number > 1)
+    return np.asarray(np.sqrt(ratio * (whole - 1) / whole))

@@ -10,6 +10,8 @@ from django.core.management.base import CommandError
 
 from annotation.models import Task
 from annotation.studies.queries.fill import units_for_people
+from metrics.machine_judges.scores.part import check_part
+from metrics.score_runs.metric import NothingToCompute
 from tests import factories
 from tests.annotation.releases.test_import import changed
 from tests.annotation.releases.world import ASIAN_WOMAN, about, answered, people, released, rows
@@ -24,7 +26,7 @@ def bundle(tmp_path):
     task = study.tasks.get()
     for number in range(3):
         factories.attribute_unit(task, f"for the machine {number}").slots.all().delete()
-    Task.objects.update(people_share=0.4)
+    Task.objects.update(people_share=0.4, people_units=2)
     return released(study, tmp_path / "r")
 
 
@@ -47,8 +49,23 @@ def test_a_study_without_a_share_says_nothing_of_it(tmp_path):
 def test_the_share_comes_back_with_the_release(bundle):
     call_command("import_release", str(bundle), name="again", stdout=io.StringIO())
     task = Task.objects.get(study__name="again")
-    assert task.people_share == 0.4
+    assert (task.people_share, task.people_units) == (0.4, 2)
     assert (units_for_people(task=task).count(), task.units.count()) == (2, 5)
+
+
+def test_the_number_of_units_of_the_part_comes_back_where_some_have_no_answers(bundle):
+    changed(bundle, "release.json", '"people_units": 2', '"people_units": 3')
+    call_command("import_release", str(bundle), name="again", stdout=io.StringIO())
+    task = Task.objects.get(study__name="again")
+    assert task.people_units == 3
+    with pytest.raises(NothingToCompute, match="has 3 units, and 2 have slots here"):
+        check_part(task)
+
+
+def test_a_number_of_units_that_is_none_is_refused(bundle):
+    changed(bundle, "release.json", '"people_units": 2', '"people_units": -2')
+    with pytest.raises(CommandError, match=r"release\.json"):
+        call_command("import_release", str(bundle), name="again", stdout=io.StringIO())
 
 
 @pytest.mark.parametrize("share", ["1.5", '"most"', "NaN"])

@@ -104,7 +104,8 @@ def answer(run: Run, text: Callable[[object], str], *, ended: str = "stop") -> R
 
 def ask_people_about(study: Study, task: str, units: Iterable[int]) -> None:
     """Only `units` of the task have slots and answers: the random part of a `people_share`."""
-    others = Unit.objects.filter(task__study=study, task__kind=task).exclude(pk__in=list(units))
+    asked = set(units)
+    others = Unit.objects.filter(task__study=study, task__kind=task).exclude(pk__in=asked)
     Response.objects.filter(unit__in=others).delete()
     Slot.objects.filter(unit__in=others).delete()
-    study.tasks.filter(kind=task).update(people_share=0.5)
+    study.tasks.filter(kind=task).update(people_share=0.5, people_units=len(asked))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.core.stats.scales import SHARE
-from metrics.machine_judges.stats.prediction_powered import Estimate, mean_estimate
+from metrics.machine_judges.stats.prediction_powered import Estimate
+from metrics.machine_judges.stats.weighted_means import weighted_mean
 
 _PEOPLE, _OVERLAP = 30, 3
 
@@ -31,6 +32,11 @@ class Partly:
         points, weights = np.polynomial.hermite_e.hermegauss(80)
         both = self.level + np.hypot(self.of_images, self.of_people) * points
         return float((weights / weights.sum()) @ (1 / (1 + np.exp(-both))))
+
+
+def mean_estimate(values, items, annotators, scale) -> Estimate:
+    """The mean of answers, all alike."""
+    return Estimate(*weighted_mean(values, np.ones(len(values)), items, annotators, scale))
 
 
 def estimates(design: Partly, rng: np.random.Generator) -> tuple[Estimate, Estimate, Estimate]:

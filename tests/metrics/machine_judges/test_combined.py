@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from annotation.models import Option, Response, Slot, TaskKind, Unit
-from generation.models import Answer
 from metrics.core.stats import clustered
 from metrics.core.stats.scales import SHARE, Scale
 from metrics.depiction.data import read_depiction
 from metrics.depiction.scores.measures import measured, tendency_of
-from metrics.machine_judges.stats.prediction_powered import combine, mean_estimate
+from metrics.machine_judges.stats.prediction_powered import Estimate, combine
+from metrics.machine_judges.stats.weighted_means import equal_weights, weighted_mean
 from metrics.score_runs.evaluation import evaluate
-from metrics.score_runs.metric import NothingToCompute
 from tests import factories
 from tests.metrics import cast
 from tests.metrics.machine_judges.judged import ask_people_about, judge
@@ -22,8 +21,12 @@ pytestmark = pytest.mark.django_db
 IMAGES, PART = 16, 8
 
 
-def rows_of(study):
-    found = evaluate(study=study, metric="judge_combined", variant="corrected", parameters={"judge": "j"})
+def evaluated(study, metric="judge_combined"):
+    return evaluate(study=study, metric=metric, variant="corrected", parameters={"judge": "j"})
+
+
+def rows_of(study, metric="judge_combined"):
+    found = evaluated(study, metric)
     return {(row.name, row.group, row.part): row for row in found.rows}
 
 
@@ -122,14 +125,7 @@ def test_ratings_have_means(kind, name, scale, skipped):
     people = [factories.annotator() for _ in range(3)]
     units, answers, model = [], [], []
     for number in range(12):
-        text = f"attribute {number}"
-        if kind == TaskKind.VISUAL_NATURE:
-            unit = factories.attribute_unit(task, text)
-        else:
-            about = factories.association(group_name=("Mexican", "Nepali")[number % 2], text=text)
-            unit = Unit.objects.create(task=task, position=number + 1, association=about)
-            Option.objects.create(unit=unit, attribute=about.attribute, role="stimulus", position=1)
-            factories.open_slots(unit)
+        unit = _unit(task, number, f"attribute {number}", ("Mexican", "Nepali")[number % 2])
         units.append(unit)
         model.append(values[(number * 5 + 1) % len(values)])
         own = [values[(number * 5 + (number + who) % 3) % len(values)] for who in range(3)]
@@ -148,7 +144,13 @@ def test_ratings_have_means(kind, name, scale, skipped):
             for value, person in given(number)
             if value != skipped
         ]
-        return mean_estimate(*np.array(kept, dtype=np.float64).T, scale)
+        values, about, who = np.array(kept, dtype=np.float64).T
+        weights = equal_weights(about) if kind == TaskKind.ASSOCIATION else np.ones(len(about))
+        for rest in (0, 1):  # the groups have as many items as each other
+            weights[about % 2 == rest] /= weights[about % 2 == rest].sum()
+        if kind == TaskKind.VISUAL_NATURE:
+            weights = np.ones(len(about))
+        return Estimate(*weighted_mean(values, weights, about, who, scale))
 
     groups = [""] if kind == TaskKind.VISUAL_NATURE else ["", "Mexican", "Nepali"]
     assert {group for _, group, _ in found} == set(groups)
@@ -169,55 +171,69 @@ def test_ratings_have_means(kind, name, scale, skipped):
         assert found[name, group, "of: judge"].value == pytest.approx(whole.value)
 
 
-def refusal(study) -> str:
-    with pytest.raises(NothingToCompute) as refused:
-        rows_of(study)
-    return str(refused.value)
+def _unit(task, number: int, text: str, group: str):
+    if task.kind == TaskKind.VISUAL_NATURE:
+        return factories.attribute_unit(task, text)
+    source = factories.source(f"source {number % 2}")
+    about = factories.association(group_name=group, text=text, from_source=source)
+    unit = Unit.objects.create(task=task, position=number + 1, association=about)
+    Option.objects.create(unit=unit, attribute=about.attribute, role="stimulus", position=1)
+    factories.open_slots(unit)
+    return unit
 
 
-def test_it_is_refused_where_people_were_not_asked_about_a_random_part():
+@pytest.mark.parametrize("kind", ["visual_nature", "prevalence", "offensiveness", "association"])
+def test_people_have_the_scores_that_judge_scores_has_of_the_same_items(kind):
+    study = factories.study()
+    task = factories.task(study, kind=kind)
+    people = [factories.annotator() for _ in range(3)]
+    units = []
+    for number in range(16):
+        # of both groups, each twice, from two sources; in the part of one group, and in the rest of the other
+        rated = (number if number < 8 else 15 - number) // 2
+        text = f"attribute {number if kind == TaskKind.VISUAL_NATURE else rated}"
+        unit = _unit(task, number, text, ("Mexican", "Nepali")[number // 8])
+        units.append(unit)
+        for place in range(1 + number % 3):
+            values = {"prevalence": [1, 0, -1], "offensiveness": [0, 3, 1]}.get(kind, [1, 5, 3])
+            factories.response(unit, values=[values[(number // 3 + place) % 3]], who=people[place])
+    asked = [unit.pk for number, unit in enumerate(units) if number % 8 < 4]
+    ask_people_about(study, kind, asked)
+    judge(study, kind, lambda option, *_: option.unit.position % 2 + (kind != "prevalence"), name="j")
+    combined, own = rows_of(study), rows_of(study, "judge_scores")
+    name = {"visual_nature": "visual_mean", "prevalence": "stereotypical", "offensiveness": "offence"}
+    groups = [""] if kind == TaskKind.VISUAL_NATURE else ["Mexican", "Nepali"]
+    for group in groups:
+        mine, other = (rows[name.get(kind, "level"), group, "of: people"] for rows in (combined, own))
+        assert (mine.value, mine.low, mine.high) == pytest.approx((other.value, other.low, other.high))
+
+
+def test_a_score_of_all_groups_weighs_each_by_its_items():
+    """One of two items of a small group is in the part, and 4 of 12 of a large one."""
+    study = factories.study()
+    task = factories.task(study, kind=TaskKind.OFFENSIVENESS)
+    who = factories.annotator()
+    sizes = {"Mexican": (12, 4), "Nepali": (2, 1), "Thai": (1, 1)}
+    levels = {"Mexican": 0, "Nepali": 4, "Thai": 2}
+    asked, number = [], 0
+    for group, (size, part) in sizes.items():
+        for place in range(size):
+            unit = _unit(task, number, f"attribute {number}", group)
+            factories.response(unit, values=[levels[group]], who=who)
+            asked += [unit.pk] if place < part else []
+            number += 1
+    ask_people_about(study, task.kind, asked)
+    judge(study, task.kind, lambda option, *_: 1, name="j")
+    found = rows_of(study)
+    for part in ("of: combined", "of: people"):
+        assert found["offence", "", part].value == pytest.approx((12 * 0 + 2 * 4 + 1 * 2) / 15)
+    assert (found["offence", "", "of: people"].n, found["offence", "", "of: judge"].n) == (6, 15)
+
+
+def test_its_rule_names_the_judge_and_which_attributes_are_stereotypes():
     study = depiction()
     judges(study)
-    study.tasks.update(people_share=None)
-    assert "Set people_share" in refusal(study)
-
-
-def test_it_is_refused_while_a_part_is_not_answered():
-    study = depiction()
-    judges(study)
-    first = Response.objects.order_by("pk").first().unit_id
-    one, *rest = Response.objects.filter(unit=first)
-    one.current = False
-    one.save()
-    rows_of(study)  # two others have answered
-    Response.objects.filter(pk__in=[each.pk for each in rest]).update(current=False)
-    assert "without an answer that counts: 1." in refusal(study)
-
-
-def test_it_is_refused_where_an_image_is_in_the_part_by_half():
-    study = depiction(pages=2)
-    judges(study)
-    rows_of(study)
-    page = Unit.objects.filter(task__study=study, image__index=101, page=2)
-    Response.objects.filter(unit__in=page).delete()
-    Slot.objects.filter(unit__in=page).delete()
-    assert "only of 1 images" in refusal(study)
-
-
-def test_it_is_refused_where_nothing_or_everything_is_in_the_part():
-    study = depiction()
-    judges(study)
-    Response.objects.all().delete()
-    Slot.objects.all().delete()
-    assert "all items or none" in refusal(study)
-
-
-def test_it_is_refused_where_a_judge_lacks_more_than_a_few_answers():
-    study = depiction(pages=3)
-    run = judges(study)
-    answers = list(Answer.objects.filter(run=run).order_by("-pk"))
-    assert len(answers) == 3 * IMAGES
-    Answer.objects.filter(pk__in=[each.pk for each in answers[:2]]).update(text="I cannot see it.")
-    rows_of(study)  # 2 of 48
-    Answer.objects.filter(pk=answers[2].pk).delete()
-    assert "no readable answer about 3 of 48 items" in refusal(study)
+    rule = evaluated(study).rule
+    assert "machine judge j: fake-judge" in rule
+    assert "prompt version" in rule
+    assert rule == evaluated(study, "judge_scores").rule

@@ -10,8 +10,8 @@ import pytest
 
 from metrics.core.stats import clustered
 from metrics.core.stats.scales import NUMBER, SHARE, Scale
-from metrics.machine_judges.stats.prediction_powered import combine, mean_estimate
-from tests.metrics.machine_judges.partly_judged import Partly, estimates
+from metrics.machine_judges.stats.prediction_powered import combine
+from tests.metrics.machine_judges.partly_judged import Partly, estimates, mean_estimate
 
 
 def drawn(seed: int, *, labelled: int = 200, rest: int = 1500, noise: float = 1.0):
@@ -142,8 +142,14 @@ def test_where_nothing_varies_it_is_people_alone():
     assert combine(single, single, rest, Scale(1.0, 5.0)).tuning == 0.0
 
 
-def test_an_image_in_part_and_rest_is_refused():
-    one = mean_estimate([0, 1], [4, 5], [-1, -1], SHARE)
-    other = mean_estimate([0, 1], [5, 6], [-1, -1], SHARE)
-    with pytest.raises(ValueError, match="image 5"):
-        combine(one, one, other, SHARE)
+def test_an_item_in_part_and_rest_has_one_change():
+    """As an attribute that is rated for two groups."""
+    people = mean_estimate([0, 1, 1], [4, 5, 6], [-1] * 3, NUMBER)
+    part = mean_estimate([0, 1, 0], [4, 5, 6], [-1] * 3, NUMBER)
+    rest = mean_estimate([0, 1, 1], [5, 6, 7], [-1] * 3, NUMBER)
+    found = combine(people, part, rest, NUMBER)
+    each = [one.influences.images.change.ravel() for one in (people, part, rest)]
+    ours, here = np.append(each[0], 0), np.append(each[1], 0) - np.append(0, each[2])
+    assert found.influences.images.labels.tolist() == [4, 5, 6, 7]
+    assert found.influences.images.change.ravel() == pytest.approx(ours - found.tuning * here)
+    assert found.tuning == pytest.approx(max(0, ours @ here / (here @ here)))
