@@ -1,9 +1,11 @@
 """`manage.py demo`: complete, marked, repeatable, and with the planted bias in its scores."""
 
 import csv
+import html
 import io
 import json
 import math
+import re
 import zipfile
 from dataclasses import replace
 from io import StringIO
@@ -422,13 +424,34 @@ def agreement_by_region(study):
 
 
 def test_the_judge_of_images_fails_one_region_and_no_other(demo):
-    """Expected are 0.5 of 80 verdicts there, and 0.93 of 40 or more elsewhere. The order of options, and so
-    the fake's luck, depends on the ids of units: the limits are 3.5 standard deviations away or more."""
+    """Expected are 0.5 of 80 verdicts there, and 0.93 of 40 or more elsewhere. The fake's luck is the same in
+    every database, but changes with the prompt and the drawings: the limits are 3.5 standard deviations away
+    or more."""
     found = agreement_by_region(demo)
     assert len(found) == 8
     weak = found.pop(metrics_demo.JUDGE_WEAK_IN)
     assert weak < 0.7
     assert min(found.values()) > 0.8
+
+
+def test_the_page_of_that_judge_begins_with_the_region_that_it_fails(demo, client):
+    client.force_login(User.objects.get(username="lead"))
+    run = Run.objects.get(name=metrics_demo.IMAGE_JUDGE)
+    page = client.get(reverse("judge", args=[demo.name, run.pk])).text
+    assert f"It is furthest from people for {metrics_demo.JUDGE_WEAK_IN}: −" in page
+    fails = page.partition('id="fails"')[2].partition("<tbody>")[2].partition("</table>")[0]
+    rows = re.findall(r"<tr>.*?</tr>", fails, re.DOTALL)
+    assert len(rows) == 8
+    assert metrics_demo.JUDGE_WEAK_IN in rows[0]
+    assert ["less than people" in row for row in rows] == [True, *[False] * 7]
+    # its link leads to the items
+    link = re.search(r'href="([^"]+)"', rows[0])[1]
+    items = client.get(html.unescape(link)).text
+    assert "people answered differently from the judge" in items
+    assert all(
+        region == metrics_demo.JUDGE_WEAK_IN
+        for region in re.findall(r'<a href="\?region=[^"]*">([^<]+)</a>', items)
+    )
 
 
 def test_the_judges_take_no_slot_and_some_of_their_answers_are_unusable(demo):
