@@ -179,14 +179,14 @@ def test_a_study_of_both_kinds_names_what_is_of_the_other_task(client, maker):
     study.tasks.filter(kind=TaskKind.DEPICTION).update(translations={"es": {}})
     address = reverse("new_judge", args=[study.name])
     shown = client.get(address).text
-    known = re.findall(
-        r'<option value="(\w+)"', shown.partition('name="backend"')[2].partition("</select>")[0]
-    )
-    assert {"openai", "fake", "blip"} <= set(known)
+    options = shown.partition('name="backend"')[2].partition("</select>")[0]
+    known = dict(re.findall(r'<option value="(\w+)"[^>]*>([^<]*)', options))
+    assert set(known) == {"openai", "fake", "transformers"}, "those that can answer in the form"
+    for words in ("without images: A language model", "with images: A vision-language model"):
+        assert words in known["openai"]
     cases = {
         "boxes": form("visual_nature", boxes="pixels"),
         "languages": form("visual_nature", boxes="none", languages=["es"], again="1"),
-        "backend": form("visual_nature", boxes="none", backend="blip"),
     }
     for field, data in cases.items():
         answer = client.post(address, data)
