@@ -10,15 +10,15 @@ from itertools import islice
 from typing import Any
 
 from django.http import Http404, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
 
 from annotation.core.csv_text import csv_lines
 from annotation.core.scales import label_of
 from annotation.models import Option, Study, Task
 from generation.models import Run
-from metrics.machine_judges.data import Items, ReadAnswer, judged_task, read_answers, read_items
+from metrics.machine_judges.data import Items, ReadAnswer, judge_runs, judged_task, read_answers, read_items
 from metrics.machine_judges.design import Design
 from metrics.machine_judges.parsing import Problem
-from metrics.machine_judges.queries.requests import judge_or_404
 from metrics.machine_judges.readings import Judged
 
 OF_THE_ITEM = ("unit", "image_set", "image_number", "group")
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 def answers_response(study: Study, number: int) -> StreamingHttpResponse:
     """The file of the judge of `study` whose run has that number; Http404 if there is none, or its task is
     gone."""
-    run = judge_or_404(study, number)
+    run = get_object_or_404(judge_runs(study), pk=number)
     try:
         lines = stream_answers(run, study)
     except Task.DoesNotExist as gone:

@@ -130,7 +130,7 @@ def test_only_metrics_of_judges_have_results(study):
         (("plan", "words", "depiction", "--backend", "fake"), "It has: visual_nature"),
         (("plan", "words", "visual_nature", "--backend", "fake", "--again", "-1"), "0 or more"),
         (("plan", "words", "visual_nature", "--backend", "fake", "--cost-limit", "1"), "both prices"),
-        (("plan", "words", "visual_nature", "--backend", "fake", "--language", "fr"), "none yet"),
+        (("plan", "words", "visual_nature", "--backend", "fake", "--language", "fr"), "It can in: ar, es"),
         (("results", "words", "none"), "plan one: manage.py judges plan words"),
         (("list", "word"), "Did you mean 'words'"),
     ],
