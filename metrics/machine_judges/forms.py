@@ -11,8 +11,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study, TaskKind
-from generation import backends
 from generation.plans.plan import Plan
+from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 from generation.recipes.limits import Limits
 from generation.recipes.recipes import Recipe
 from generation.runs.planning_forms.askings import LIMITS, CompletionsForm
@@ -24,6 +24,7 @@ from metrics.machine_judges.planning import (
     TEMPERATURE,
     Choice,
     JudgeRecipe,
+    judge_backends,
     languages_of,
     plan_judge,
     recipe_kind,
@@ -84,10 +85,12 @@ class JudgeForm(CompletionsForm):
         }
         super().__init__(data, user=user, initial={**defaults, **(initial or {})})
         # the tasks of a study may need models of both kinds
-        kinds = {recipe_kind(task.kind).kind for task in study.tasks.all()}
-        known = {name: label for kind in sorted(kinds) for name, label in backends.names(kind).items()}
-        choices = [(name, gettext(label) if label else name) for name, label in known.items()]
-        set_choices(self, "backend", choices)
+        kinds = {recipe_kind(task.kind): task.kind for task in study.tasks.all()}
+        labels: dict[str, dict[type[JudgeRecipe], str]] = {}
+        for kind, task in kinds.items():
+            for name, label in judge_backends(task).items():
+                labels.setdefault(name, {})[kind] = gettext(label) if label else name
+        set_choices(self, "backend", [(name, _label(of_kinds)) for name, of_kinds in labels.items()])
 
     def add_fields(self) -> None:
         tasks = {task.kind: task for task in self.study.tasks.order_by("kind", "version")}
@@ -111,14 +114,6 @@ class JudgeForm(CompletionsForm):
     def clean_boxes(self) -> str:
         return self.cleaned_data["boxes"] or Boxes.NONE.value
 
-    def clean(self) -> dict[str, Any]:
-        data = super().clean()
-        task, backend = data.get("task"), data.get("backend")
-        if task and backend and backend not in (known := backends.names(recipe_kind(task).kind)):
-            message = gettext("This backend cannot be asked about this task. Choose one of: %(known)s.")
-            self.add_error("backend", message % {"known": ", ".join(known)})
-        return data
-
     def recipe(self) -> JudgeRecipe:
         data = self.cleaned_data
         kind = recipe_kind(data["task"])
@@ -140,3 +135,13 @@ class JudgeForm(CompletionsForm):
             name=data["name"].strip(),
             limits=Limits(**{name: data.get(field) for name, field in LIMITS.items()}),
         )
+
+
+def _label(of_kinds: Mapping[type[JudgeRecipe], str]) -> str:
+    """What a backend is; both, if it is one for tasks with images and another for those without."""
+    if len(of_kinds) == 1:
+        return next(iter(of_kinds.values()))
+    return gettext("Tasks without images: %(words)s Tasks with images: %(images)s") % {
+        "words": of_kinds[CompletionRecipe],
+        "images": of_kinds[DescriptionRecipe],
+    }

@@ -73,4 +73,6 @@ class JudgeSerializer(RunSerializer):
     cost = serializers.FloatField(
         source="spent.cost", allow_null=True, help_text="At the run's prices; null without them."
     )
-    seconds = serializers.FloatField(help_text="Model time, so far.")
+    seconds = serializers.FloatField(
+        allow_null=True, help_text="Model time, so far; null if no answer has one."
+    )

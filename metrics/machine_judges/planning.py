@@ -17,6 +17,7 @@ from annotation.core.translation import translation as translation_of
 from annotation.models import Image, Purpose, Study, StudyStatus, Task, TaskKind, Unit
 from annotation.participation.queries import enrolments
 from annotation.studies.study_file.default_wordings import translated_wording
+from generation import backends
 from generation.plans.askings import Asking
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
@@ -42,6 +43,9 @@ TEMPERATURE = 0.0
 MAX_TOKENS = 400
 AGAIN = 200
 """Units that are asked about again, by default."""
+NO_JUDGES = frozenset({"blip", "brightness"})
+"""Backends of descriptions that cannot give an answer in the form that is asked for: one writes a few words,
+the other measures the image and reads no prompt."""
 _AT_ONCE = 100
 _MOST_NAME = 80
 
@@ -169,6 +173,12 @@ def recipe_kind(task: str) -> type[JudgeRecipe]:
     return DescriptionRecipe if task == TaskKind.DEPICTION else CompletionRecipe
 
 
+def judge_backends(task: str) -> dict[str, str]:
+    """The backends that can be asked about a kind of task: name -> the first line of its module."""
+    known = backends.names(recipe_kind(task).kind)
+    return {name: label for name, label in known.items() if name not in NO_JUDGES}
+
+
 def languages_of(task: Task) -> list[str]:
     """The other languages that a judge can be asked in: those that both the task's wording and the program
     are translated into, since the labels and the form of the answer are the program's."""
@@ -202,6 +212,12 @@ def _check(recipe: JudgeRecipe, choice: Choice, task: Task) -> None:
             if task.kind == TaskKind.DEPICTION
             else _("This task has no images. Ask a language model: plan completions.")
         )
+    if recipe.backend not in (known := judge_backends(task.kind)):
+        raise PlanRefused(
+            _("This backend cannot be asked about this task. Choose one of: %(known)s.")
+            % {"known": ", ".join(known)},
+            field="backend",
+        )
     if choice.boxes not in list(Boxes):
         raise PlanRefused(_("Boxes: choose one of %(known)s.") % {"known": ", ".join(Boxes)}, field="boxes")
     if choice.boxes != Boxes.NONE and task.kind != TaskKind.DEPICTION:
@@ -223,11 +239,11 @@ def _check(recipe: JudgeRecipe, choice: Choice, task: Task) -> None:
                 % {"wording": task.wording},
                 field="wording",
             )
-    known = languages_of(task)
-    if lacking := sorted(set(choice.languages) - set(known)):
+    translated = languages_of(task)
+    if lacking := sorted(set(choice.languages) - set(translated)):
         raise PlanRefused(
             _("The task cannot be asked in: %(lacking)s. It can in: %(known)s.")
-            % {"lacking": ", ".join(lacking), "known": ", ".join(known) or _("no other language")},
+            % {"lacking": ", ".join(lacking), "known": ", ".join(translated) or _("no other language")},
             field="languages",
         )
 

@@ -189,11 +189,6 @@ def _columns(numbers: array[int], width: int) -> Ints:
     return np.ascontiguousarray(np.array(numbers, dtype=np.int64).reshape(-1, width).T)
 
 
-def by_option(found: Verdicts) -> dict[int, int]:
-    """Place in `Items` -> value."""
-    return dict(zip(found.options.tolist(), found.values.tolist(), strict=True))
-
-
 def counted_problems(readings: Readings, variants: Iterable[str] = (BASE,)) -> Counter[Problem]:
     """How many answers have each problem."""
     counted: Counter[Problem] = Counter()

@@ -54,15 +54,20 @@ class JudgeStabilitySerializer(serializers.Serializer[Any]):
     stability = NumberSerializer(help_text="Share of verdicts that are the same as at first.")
 
 
-class JudgeReadingSerializer(serializers.Serializer[Any]):
-    """Agreement about all items, at one level of the scale."""
+class _AgreementSerializer(serializers.Serializer[Any]):
+    """AGREEMENT_SCORES."""
 
-    reading = serializers.CharField()
     judge_percentage = NumberSerializer(allow_null=True)
     people_percentage = NumberSerializer(allow_null=True)
     percentage_difference = NumberSerializer(allow_null=True, help_text="The judge's minus people's, points.")
     percentage_difference_p = NumberSerializer(allow_null=True)
     percentage_difference_q = NumberSerializer(allow_null=True)
+
+
+class JudgeReadingSerializer(_AgreementSerializer):
+    """Agreement about all items, at one level of the scale."""
+
+    reading = serializers.CharField()
     judge_kappa = NumberSerializer(allow_null=True)
     people_alpha = NumberSerializer(allow_null=True)
     kappa_difference = NumberSerializer(allow_null=True)
@@ -73,7 +78,7 @@ class JudgeReadingSerializer(serializers.Serializer[Any]):
     iou_difference = NumberSerializer(allow_null=True)
 
 
-class JudgeAgreementRowSerializer(serializers.Serializer[Any]):
+class JudgeAgreementRowSerializer(_AgreementSerializer):
     """Agreement about the items of a region, an identity group or an attribute, or with a group of
     annotators."""
 
@@ -81,11 +86,6 @@ class JudgeAgreementRowSerializer(serializers.Serializer[Any]):
     annotators = serializers.CharField(allow_blank=True, help_text="Empty: all annotators.")
     group = GroupRefSerializer(allow_null=True)
     attribute = AttributeRefSerializer(allow_null=True)
-    judge_percentage = NumberSerializer(allow_null=True)
-    people_percentage = NumberSerializer(allow_null=True)
-    percentage_difference = NumberSerializer(allow_null=True, help_text="The judge's minus people's, points.")
-    percentage_difference_p = NumberSerializer(allow_null=True)
-    percentage_difference_q = NumberSerializer(allow_null=True)
 
 
 class JudgeConfusionSerializer(serializers.Serializer[Any]):

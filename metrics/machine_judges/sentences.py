@@ -55,10 +55,10 @@ def agreement_sentences(row: AgreementRow) -> list[str]:
     if difference is None or difference.value is None:
         return found
     text = {"points": number(difference.value), "interval": _interval(difference)}
-    if row.is_lower:
-        last = _("So the judge agrees less with people than people with each other: %(points)s points")
-    elif row.is_higher:
-        last = _("So the judge agrees more with people than people with each other: %(points)s points")
+    if difference.high is not None and difference.high < 0:
+        last = _("So the judge agrees less with people than people do with each other: %(points)s points")
+    elif difference.low is not None and difference.low > 0:
+        last = _("So the judge agrees more with people than people do with each other: %(points)s points")
     elif difference.low is None:
         last = _("The difference is %(points)s points, without an interval")
     else:
@@ -67,9 +67,9 @@ def agreement_sentences(row: AgreementRow) -> list[str]:
 
 
 def worst_sentence(found: Results) -> str:
-    """Where the judge is furthest from people, of all regions and groups of annotators whose interval
-    excludes 0; "" if nothing is compared."""
-    if not any(row.difference for row in found.places):
+    """Where the judge is furthest from people, of all regions and groups of annotators whose q is below
+    MOST_Q: the worst of many would be chance otherwise. "" if nothing is compared."""
+    if all(row.q is None for row in found.places):
         return ""
     lower = [row for row in found.places if row.is_lower]
     if not lower:

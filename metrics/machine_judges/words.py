@@ -3,6 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from generation.core.durations import duration
 from metrics.machine_judges.design import BASE, ORDER, SAMPLES, WORDING, language_of
 from metrics.machine_judges.parsing import Problem
 
@@ -15,6 +16,11 @@ _PROBLEMS = {
     Problem.CONTRADICTORY: gettext_lazy("“none of the above” with something else, or one thing twice"),
     Problem.BOX: gettext_lazy("a chosen attribute without a place in the image, or a box that is none"),
 }
+
+
+def model_time(seconds: float | None) -> str:
+    """How long a model took; "–" if that was not measured."""
+    return "–" if seconds is None else duration(seconds)
 
 
 def problem_words(name: str) -> str:

@@ -51,7 +51,7 @@ from generation.recipes.prompts import image_prompts
 from metrics import demo as metrics_demo
 from metrics.machine_judges.data import read_judge
 from metrics.machine_judges.people import read_people
-from metrics.machine_judges.readings import by_option, counted_problems
+from metrics.machine_judges.readings import counted_problems
 from metrics.models import EmbeddingTestFile, Score, ScoreRun
 from metrics.score_runs import services as score_runs
 from visage_app.management.commands.demo import JUDGE_METRICS
@@ -415,7 +415,8 @@ def test_there_are_tests_on_images_to_look_at(loaded, client):
 def agreement_by_region(study):
     """Region -> share of people's answers about attributes that are equal to the judge's."""
     judge = read_judge(Run.objects.get(name=metrics_demo.IMAGE_JUDGE), study)
-    people, said = read_people(study, judge.task, judge.items), by_option(judge.verdicts())
+    people, verdicts = read_people(study, judge.task, judge.items), judge.verdicts()
+    said = dict(zip(verdicts.options.tolist(), verdicts.values.tolist(), strict=True))
     equal: dict[str, list[bool]] = {}
     for place, value in zip(people.options.tolist(), people.values.tolist(), strict=True):
         if place in said and judge.items.attributes[place]:

@@ -1,7 +1,7 @@
 """Shared by the commands for runs: look up arguments, build recipes, summarise plans."""
 
 from argparse import ArgumentParser, _ArgumentGroup
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -135,13 +135,14 @@ class _MultilineFormatter(DjangoHelpFormatter):
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
-def list_backends_in_help(parser: ArgumentParser, *kinds: str) -> None:
-    """List the backends of these kinds of runs in --help, one per line."""
+def list_backends_in_help(parser: ArgumentParser, *kinds: str, without: Container[str] = ()) -> None:
+    """List the backends of these kinds of runs in --help, one per line; `without` those of no use here."""
     parser.formatter_class = _MultilineFormatter
     lines = []
     for kind in kinds:
         lines.append(f"backends of {kind}:" if len(kinds) > 1 else "backends:")
-        lines += [f"  {name:<12}{label}" for name, label in backends.names(kind).items()]
+        known = backends.names(kind).items()
+        lines += [f"  {name:<12}{label}" for name, label in known if name not in without]
     parser.epilog = "\n".join(lines)
 
 

@@ -14,11 +14,12 @@ from metrics.machine_judges.design import Design
 
 @dataclass(frozen=True)
 class JudgeRow(runs_queries.RunRow):
-    """A run of a judge with its number of jobs: all, done and failed. `seconds`: of the model, so far."""
+    """A run of a judge with its number of jobs: all, done and failed. `seconds`: of the model, so far; None
+    if no answer has a time."""
 
     design: Design
     spent: Spent
-    seconds: float
+    seconds: float | None
 
     @property
     def is_simulated(self) -> bool:
@@ -50,7 +51,7 @@ def judge_rows(runs: Sequence[Run]) -> list[JudgeRow]:
             row.failed,
             design=Design.from_json(row.run.recipe["design"]),
             spent=spent(row.run),
-            seconds=of_run.get(row.run.pk) or 0.0,
+            seconds=of_run.get(row.run.pk),
         )
         for row in runs_queries.run_rows(runs)
     ]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 
-from django.db.models import Sum
 from django.http import Http404
 
 from annotation.core.leases import JobState
 from annotation.models import Study
-from generation.answers import queries as answers
-from generation.models import Answer, Run, RunState
+from generation.models import Run, RunState
 from metrics.agreement.queries import BY
 from metrics.machine_judges.data import judge_runs
 from metrics.models import ScoreRun, Variant
@@ -23,20 +21,6 @@ ALTERNATIVE = "judge_alternative_annotator"
 SCORES = "judge_scores"
 COMBINED = "judge_combined"
 METRICS = (AGREEMENT, ALTERNATIVE, SCORES, COMBINED)
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a judge used so far. `seconds`: model time of its answers; None if no answer has one."""
-
-    spent: answers.Spent
-    seconds: float | None
-
-
-def usage(run: Run) -> Usage:
-    """One query."""
-    seconds = Answer.objects.filter(run=run).aggregate(all=Sum("seconds"))["all"]
-    return Usage(answers.spent(run), seconds)
 
 
 def judge_or_404(study: Study, number: int) -> Run:
@@ -72,9 +56,12 @@ def wanted_scores(study: Study, run: Run, by: str = BY[0]) -> Wanted:
     return Wanted([request for request in requests if request[0] not in refused], refused)
 
 
-def failures(study: Study, requests: Iterable[ScoreRequest]) -> dict[str, str]:
-    """{metric: error} of requests whose last run failed."""
-    return {request[0]: error for request in requests if (error := _failure(study, request))}
+def refusals(study: Study, wanted: Wanted, stored: Container[str]) -> dict[str, str]:
+    """Why metrics have no scores: {metric: reason}, for those that cannot be computed, and those that are not
+    `stored` because their last run failed."""
+    missing = [request for request in wanted.due if request[0] not in stored]
+    failed = {request[0]: error for request in missing if (error := _failure(study, request))}
+    return {**wanted.refused, **failed}
 
 
 def _refusal(study: Study, request: ScoreRequest) -> str:

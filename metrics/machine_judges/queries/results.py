@@ -25,6 +25,8 @@ NOMINAL = "nominal"
 """The level at which answers are equal or not; percentages are of this one."""
 WORST = 20
 """Attributes that are listed."""
+MOST_Q = 0.05
+"""A row of many is said to differ only below this q: the most extreme of many is far from 0 by chance."""
 NAMES = (
     *("l_stereo", "l_random", "theta", "o"),
     *("visual_mean", "visual", "stereotypical", "offence", "level"),
@@ -55,16 +57,29 @@ class AgreementRow:
         return self.scores.get("percentage_difference")
 
     @property
+    def q(self) -> float | None:
+        """Of the difference; None without one, as for a few people."""
+        found = self.scores.get("percentage_difference_q")
+        return found.value if found is not None else None
+
+    @property
     def is_lower(self) -> bool:
-        """Whether the whole interval of the difference is below 0."""
-        found = self.difference
-        return found is not None and found.high is not None and found.high < 0
+        """Whether the judge agrees less, by more than chance explains in any of the rows."""
+        return self._differs and self._points < 0
 
     @property
     def is_higher(self) -> bool:
-        """Whether the whole interval of the difference is above 0."""
+        """Whether the judge agrees more, by more than chance explains in any of the rows."""
+        return self._differs and self._points > 0
+
+    @property
+    def _differs(self) -> bool:
+        return self.q is not None and self.q < MOST_Q
+
+    @property
+    def _points(self) -> float:
         found = self.difference
-        return found is not None and found.low is not None and found.low > 0
+        return (found.value or 0.0) if found is not None else 0.0
 
 
 @dataclass(frozen=True)

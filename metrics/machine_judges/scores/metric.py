@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from annotation.models import Study, Task
-from generation.models import Answer, Run
+from generation.models import Answer, Run, RunState
 from metrics.core.answers import counted_responses
 from metrics.core.fingerprints import fingerprint
 from metrics.machine_judges.data import Judge, answers_stamp, judge_runs, judged_task, read_judge
@@ -14,6 +14,14 @@ SOURCE = "machine judge"
 """`Metric.source` of what is computed from a judge's answers, beside people's."""
 SECTION = "§16"
 JUDGE = Parameter("judge", "", "name of the run of the machine judge")
+
+_CURES = {
+    RunState.PLANNED: "Start its run.",
+    RunState.RUNNING: "Wait: its run has started.",
+    RunState.PAUSED: "Its run is paused: resume it.",
+    RunState.DONE: "Its run has ended without one: see there why its questions failed, and try them again.",
+    RunState.CANCELLED: "Its run was cancelled: plan the judge again.",
+}
 
 
 def run_of(study: Study, parameters: Mapping[str, str]) -> Run:
@@ -27,7 +35,7 @@ def run_of(study: Study, parameters: Mapping[str, str]) -> Run:
             f"{known or 'none yet; plan one with manage.py judges plan'}."
         )
     if not Answer.objects.filter(run=run).exists():
-        raise NothingToCompute(f"The machine judge '{name}' has not answered yet. Start its run, or wait.")
+        raise NothingToCompute(f"The machine judge '{name}' has no answer. {_CURES[RunState(run.state)]}")
     return run
 
 

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation import policies
 from annotation.core.requests import LoggedIn
 from annotation.models import StudyStatus
-from generation.core.durations import duration
 from generation.runs.planning_page import preview_or_start
 from metrics.core.studies import get_study_or_404
+from metrics.machine_judges import words
 from metrics.machine_judges.data import judge_runs
 from metrics.machine_judges.forms import JudgeForm
 from metrics.machine_judges.queries.judges import judge_rows
@@ -28,7 +28,7 @@ def judges(request: LoggedIn, name: str) -> HttpResponse:
     context = {
         "study": study,
         "page": page,
-        "rows": [(row, duration(row.seconds)) for row in judge_rows(list(page))],
+        "rows": [(row, words.model_time(row.seconds)) for row in judge_rows(list(page))],
         "makes": policies.may_make_images(request.user),
         "is_draft": study.status == StudyStatus.DRAFT,
     }

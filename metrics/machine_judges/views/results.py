@@ -8,10 +8,11 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from annotation import policies
+from annotation.core.requests import LoggedIn
 from annotation.models import Study, TaskKind
-from generation.models import Run, RunState
-from generation.recipes.recipes import FAKE
-from generation.runs.queries import run_rows
+from generation.models import Run
+from generation.runs.queries import Failure, progress
 from metrics.agreement.queries import BY, BY_TEXTS
 from metrics.core.answers import has_simulated_answers
 from metrics.core.charts.figure import Figure
@@ -20,22 +21,21 @@ from metrics.core.figure_sources import NothingToDraw, study_title
 from metrics.core.studies import get_study_or_404
 from metrics.core.tables import url_with
 from metrics.machine_judges import sentences, words
-from metrics.machine_judges.design import Design
 from metrics.machine_judges.figures import FIGURES, agreement_figure
 from metrics.machine_judges.queries import requests as asked
+from metrics.machine_judges.queries.judges import JudgeRow, judge_rows
 from metrics.machine_judges.queries.results import Results, ScoreTables, results
 from metrics.score_runs import freshness
 
 
 @require_safe
-def judge(request: HttpRequest, name: str, number: int) -> HttpResponse:
+def judge(request: LoggedIn, name: str, number: int) -> HttpResponse:
     """`?by=` chooses the groups of annotators; an unknown value shows all annotators together."""
     study = get_study_or_404(request, name)
     run = asked.judge_or_404(study, number)
     by = _by(request)
     found = results(study, run, by)
     wanted = asked.wanted_scores(study, run, by)
-    missing = [one for one in wanted.due if one[0] not in found.runs]
     extra = [("judge", run.name), *([("by", by)] if by != BY[0] else [])]
     context: dict[str, Any] = {
         "study": study,
@@ -48,8 +48,9 @@ def judge(request: HttpRequest, name: str, number: int) -> HttpResponse:
         "stability": [(words.variant_words(one), score) for one, score in found.stability.items()],
         "scores": _named(found.scores),
         "combined": _named(found.combined),
-        "refusals": {**wanted.refused, **asked.failures(study, missing)},
+        "refusals": asked.refusals(study, wanted, found.runs),
         "asks": bool(wanted.due),
+        "makes": policies.may_make_images(request.user),
         **_facts(run, found),
         **freshness.page_context(request, study, wanted.due, extra=extra),
     }
@@ -91,18 +92,20 @@ def _figure(study: Study, run: Run, found: Results) -> Figure:
 
 def _facts(run: Run, found: Results) -> dict[str, Any]:
     """What the judge is, how far it is and what it used. Two queries."""
-    design = Design.from_json(run.recipe["design"])
-    [progress] = run_rows([run])
+    [row] = judge_rows([run])
     return {
         "run": run,
-        "design": design,
-        "task": TaskKind(design.task).label,
-        "progress": progress,
-        "unfinished": run.state in {RunState.PLANNED, RunState.RUNNING},
-        "simulated_judge": run.backend == FAKE,
-        "usage": asked.usage(run),
+        "row": row,
+        "task": TaskKind(row.design.task).label,
+        "time": words.model_time(row.seconds),
+        "failures": _failures(row),
         "problems": [(words.problem_words(one), score) for one, score in found.problems.items() if score.k],
     }
+
+
+def _failures(row: JudgeRow) -> list[Failure]:
+    """The errors of questions that were given up, the most frequent first."""
+    return [each for each in progress(row.run).errors if each.parked] if row.failed else []
 
 
 def _named(tables: ScoreTables) -> list[tuple[object, Any]]:

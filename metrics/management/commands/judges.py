@@ -17,14 +17,22 @@ from generation.recipes.recipes import FAKE
 from metrics.machine_judges.answers_csv import stream_answers
 from metrics.machine_judges.data import judge_runs
 from metrics.machine_judges.design import Boxes
-from metrics.machine_judges.planning import AGAIN, MAX_TOKENS, TEMPERATURE, Choice, plan_judge, recipe_kind
+from metrics.machine_judges.planning import (
+    AGAIN,
+    MAX_TOKENS,
+    NO_JUDGES,
+    TEMPERATURE,
+    Choice,
+    plan_judge,
+    recipe_kind,
+)
 from metrics.machine_judges.queries.judges import JudgeRow, judge_rows
+from metrics.machine_judges.queries.requests import AGREEMENT
 from metrics.machine_judges.scores.metric import SOURCE
 from metrics.management import output
 from metrics.management.output import Cell
 from metrics.score_runs import registry
 
-AGREEMENT = "judge_agreement"
 COLUMNS = (
     *("run", "name", "task", "model", "revision", "state", "done", "total", "failed", "temperature"),
     *("samples", "boxes", "variants", "again", "tokens_in", "tokens_out", "cost", "seconds"),
@@ -140,7 +148,7 @@ def _judge(study: Study, name: str) -> Run:
 
 
 def _add_plan(parser: ArgumentParser) -> None:
-    list_backends_in_help(parser, CompletionRecipe.kind, DescriptionRecipe.kind)
+    list_backends_in_help(parser, CompletionRecipe.kind, DescriptionRecipe.kind, without=NO_JUDGES)
     parser.add_argument("study", help="name of the study")
     parser.add_argument("task", choices=TaskKind.values, metavar="task", help=", ".join(TaskKind.values))
     parser.add_argument("--name", default="", metavar="RUN", help="default: from study, task and settings")

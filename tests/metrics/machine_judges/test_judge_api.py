@@ -6,10 +6,13 @@ import pytest
 
 from annotation.models import Study, TaskKind
 from generation.models import Run, RunState
+from generation.plans.errors import PlanRefused
+from generation.recipes.askings import DescriptionRecipe
+from metrics.machine_judges.planning import Choice, plan_judge
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics import cast
-from tests.metrics.machine_judges.judged import judge
+from tests.metrics.machine_judges.judged import judge, name_files
 
 pytestmark = pytest.mark.django_db
 
@@ -112,6 +115,20 @@ def test_the_api_refuses_what_the_page_refuses(maker, change, field):
     answer = Program(maker).post("studies/words/judges", body)
     assert answer.status_code == 422
     assert [one["pointer"] for one in answer.json()["errors"]] == [f"/{field}"]
+
+
+@pytest.mark.parametrize("backend", ["blip", "brightness"])
+def test_what_cannot_answer_in_the_form_is_no_judge(maker, backend):
+    study = cast.depiction_study(name="hats", leads=[maker])
+    name_files(study)
+    body = {"task": "depiction", "backend": backend}
+    answer = Program(maker).post("studies/hats/judges", body)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/backend")
+    choice = Choice(study=study, task="depiction")
+    with pytest.raises(PlanRefused, match="fake, openai, transformers") as refused:
+        plan_judge(recipe=DescriptionRecipe(backend=backend), choice=choice)
+    assert refused.value.field == "backend"
+    assert not Run.objects.exists()
 
 
 @pytest.mark.parametrize(

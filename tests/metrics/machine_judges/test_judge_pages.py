@@ -115,6 +115,7 @@ def test_judges_of_other_studies_are_not_listed(client, maker):
 
 def test_from_the_preview_to_the_run(client, maker):
     study = words(maker)
+    study.tasks.update(wording="Can [attr] be seen?")  # in no other language
     address = reverse("new_judge", args=[study.name])
     shown = client.get(address).text
     assert "visual nature of an attribute" in shown
@@ -158,7 +159,7 @@ def test_from_the_preview_to_the_run(client, maker):
         ("depiction", {"boxes": "miles"}, "boxes", "Select a valid choice"),
         ("visual_nature", {"wording": "Is [attr] visible?"}, "again", "Choose a number of items"),
         ("visual_nature", {"boxes": "pixels"}, "boxes", "Choose none"),
-        ("visual_nature", {"languages": ["es"], "again": "1"}, "languages", "Select a valid choice"),
+        ("visual_nature", {"languages": ["fr"], "again": "1"}, "languages", "Select a valid choice"),
     ],
 )
 def test_wrong_input_is_told_at_its_field_with_a_cure(client, maker, task, change, field, cure):
@@ -174,19 +175,19 @@ def test_wrong_input_is_told_at_its_field_with_a_cure(client, maker, task, chang
 
 def test_a_study_of_both_kinds_names_what_is_of_the_other_task(client, maker):
     study = hats(maker)
-    task = factories.task(study, kind=TaskKind.VISUAL_NATURE)
+    task = factories.task(study, kind=TaskKind.VISUAL_NATURE, wording="Can [attr] be seen?")
     factories.attribute_unit(task, "hat")
     study.tasks.filter(kind=TaskKind.DEPICTION).update(translations={"es": {}})
     address = reverse("new_judge", args=[study.name])
     shown = client.get(address).text
-    known = re.findall(
-        r'<option value="(\w+)"', shown.partition('name="backend"')[2].partition("</select>")[0]
-    )
-    assert {"openai", "fake", "blip"} <= set(known)
+    options = shown.partition('name="backend"')[2].partition("</select>")[0]
+    known = dict(re.findall(r'<option value="(\w+)"[^>]*>([^<]*)', options))
+    assert set(known) == {"openai", "fake", "transformers"}, "those that can answer in the form"
+    for words in ("without images: A language model", "with images: A vision-language model"):
+        assert words in known["openai"]
     cases = {
         "boxes": form("visual_nature", boxes="pixels"),
         "languages": form("visual_nature", boxes="none", languages=["es"], again="1"),
-        "backend": form("visual_nature", boxes="none", backend="blip"),
     }
     for field, data in cases.items():
         answer = client.post(address, data)

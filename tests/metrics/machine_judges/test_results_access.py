@@ -45,7 +45,7 @@ def test_only_leads_of_the_study_and_admins_see_it(client, study, run):
 
 
 def test_the_api_has_the_numbers_of_the_page(lead, study, run):
-    women = agreement(f"{ALL}; annotators: woman", 40.0, 80.0, (-40.0, -50.0, -30.0))
+    women = agreement(f"{ALL}; annotators: woman", 40.0, 80.0, (-40.0, -50.0, -30.0), q=0.01)
     with_agreement(
         study, run, [*women, ("confusion", "people: 1; judge: 0", 0.75, {"n": 8, "k": 6})], by="gender"
     )
@@ -55,6 +55,8 @@ def test_the_api_has_the_numbers_of_the_page(lead, study, run):
     assert found["run"]["name"] == "j"
     assert found["simulated"] is True
     assert found["seconds"] == 2.0
+    [listed] = program("GET", "studies/hats/judges").json()["results"]
+    assert listed["seconds"] == 2.0
     assert found["overall"][0]["judge_percentage"]["low"] == 58.0
     assert [row["annotators"] for row in found["places"]] == ["woman", "", ""]
     assert found["confusion"] == [

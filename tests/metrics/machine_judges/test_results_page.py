@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, TaskKind
 from generation.models import Run, RunState
 from metrics.models import ScoreRun
@@ -89,8 +90,12 @@ def test_what_no_page_asks_for_is_not_found(client, run, query):
     assert not ScoreRun.objects.exists()
 
 
-def test_a_judge_that_still_answers_is_not_scored(client, study):
-    run = planned(study, TaskKind.DEPICTION, name="j")
+@pytest.mark.parametrize("state", [RunState.PLANNED, RunState.RUNNING])
+def test_a_judge_that_still_answers_is_not_scored(client, study, state):
+    """Though it has answers."""
+    run = judge(study, TaskKind.DEPICTION, lambda *_: 1, name="j")
+    run.jobs.update(state=JobState.PENDING)
+    Run.objects.filter(pk=run.pk).update(state=state)
     page = shown(client, run)
     assert "The judge has not finished: 0 of 4 questions are answered." in page
     assert "hx-get" not in client.get(address(run)).text
@@ -103,8 +108,57 @@ def test_a_paused_judge_without_an_answer_says_why_there_is_nothing(client, stud
     Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED)
     page = shown(client, run)
     assert "not finished" not in page
-    Run.objects.filter(pk=run.pk).update(state=RunState.DONE)
-    assert "The machine judge 'j' has not answered yet." in shown(client, run)
+    assert "The judge is paused: 0 of 4 questions are answered." in page
+    for state, cure in (
+        (RunState.PAUSED, "resume it"),
+        (RunState.DONE, "try them again"),
+        (RunState.CANCELLED, "was cancelled: plan the judge again"),
+    ):
+        Run.objects.filter(pk=run.pk).update(state=state)
+        page = shown(client, run)
+        assert "The machine judge 'j' has no answer." in page
+        assert cure in page
+
+
+def test_a_judge_that_an_error_paused_says_so(client, study):
+    run = planned(study, TaskKind.DEPICTION, name="j")
+    Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED, error="Every job fails. <b>No key</b>")
+    for url in (address(run), reverse("judges", args=["hats"])):
+        assert "Every job fails. &lt;b&gt;No key&lt;/b&gt;" in client.get(url).text
+    assert "An error paused the run." in shown(client, run)
+
+
+def test_questions_that_failed_say_why(client, study):
+    run = planned(study, TaskKind.DEPICTION, name="j")
+    run.jobs.update(state=JobState.FAILED, error="The server refused it.")
+    run.jobs.filter(pk=run.jobs.first().pk).update(state=JobState.PENDING, error="Not given up.")
+    page = shown(client, run)
+    assert "Questions that failed: The server refused it. (3)" in page
+    assert "Not given up." not in page
+
+
+def test_those_who_may_start_it_find_its_run(client, lead, study):
+    run = planned(study, TaskKind.DEPICTION, name="j")
+    link = f'href="{reverse("run", args=[run.pk])}"'
+    assert link not in client.get(address(run)).text
+    maker = factories.user("maker", lead=True)
+    study.leads.add(maker)
+    client.force_login(maker)
+    html = client.get(address(run)).text
+    assert html.count(link) == 2
+    assert "Start it on the page of its run" in html
+
+
+def test_without_peoples_answers_it_is_still_known_how_stable_it_is(client, study, run):
+    rows = [
+        ("stability", "variant: order", 0.8, {}),
+        ("unusable", "problem: empty", 0.25, {"n": 4, "k": 1}),
+    ]
+    score_run(study, run, "judge_agreement", rows)
+    page = shown(client, run)
+    assert "Nothing can be compared yet" in page
+    assert "The choices in another order 0.800" in page
+    assert "nothing was answered (1 of 4)" in page
 
 
 def test_the_finding_comes_first_and_the_warning_with_it(client, study, run):
@@ -122,7 +176,7 @@ def test_the_finding_comes_first_and_the_warning_with_it(client, study, run):
     finding = page.split("What was found")[1].split("The judge with people, and")[0]
     assert "62.0 % of pairs of their answers (95 % interval 58.0 to 66.0)" in finding
     assert "71.0 % of pairs" in finding
-    assert "agrees less with people than people with each other: −9.0 points" in finding
+    assert "agrees less with people than people do with each other: −9.0 points" in finding
     assert "furthest from people for Latin America: −21.0 points" in finding
     assert "wins against 7 of 10 annotators: ω = 0.70. It passes" in finding
     assert finding.strip().endswith("both can be wrong, and in the same way.")
@@ -130,7 +184,7 @@ def test_the_finding_comes_first_and_the_warning_with_it(client, study, run):
 
 def test_the_places_where_it_fails_are_sorted_and_marked(client, study, run):
     women = agreement(f"{ALL}; region: Europe; annotators: woman", 40.0, 80.0, (-40.0, -50.0, -30.0), q=0.0)
-    more = agreement(f"{ALL}; region: Africa", 80.0, 70.0, (10.0, 2.0, 18.0))
+    more = agreement(f"{ALL}; region: Africa", 80.0, 70.0, (10.0, 2.0, 18.0), q=0.02)
     unknown = agreement(f"{ALL}; region: East Asia", None, None, None)
     with_agreement(study, run, [*women, *more, *unknown], by="gender")
     html = client.get(address(run), {"by": "gender"}).text
@@ -144,13 +198,15 @@ def test_the_places_where_it_fails_are_sorted_and_marked(client, study, run):
     ]
     assert rows[1] == [rows[1][0], "50.0 n = 40", "71.0 n = 40", "−21.0 [−30.0, −12.0] n = 40", "0.001"]
     assert "Groups of fewer than three people are not shown" in html
-    assert "No scores yet." in shown(client, run), "those of all annotators are other scores"
+    html = client.get(address(run)).text
+    assert "No scores yet." in html, "those of all annotators are other scores"
+    assert 'href="?by=gender"' in html, "and the way back to these stays"
 
 
 def test_groups_and_the_worst_attributes_are_listed(client, study, run):
     mexican = IdentityGroup.objects.get(name="Mexican")
     words = [factories.attribute(f"word {place:02}") for place in range(25)]
-    rows = agreement(ALL, 60.0, 70.0, (-10.0, -20.0, -1.0), group=mexican)
+    rows = agreement(ALL, 60.0, 70.0, (-10.0, -20.0, -1.0), q=0.04, group=mexican)
     for place, word in enumerate(words):
         rows += agreement(ALL, 50.0, 70.0, float(place - 20), attribute=word)
     with_agreement(study, run, rows)

@@ -13,16 +13,21 @@ from tests.metrics.machine_judges.stored import score
 TEST = {"epsilon": "0.1", "least": "30"}
 
 
-def row(judge, people, difference, **fields) -> AgreementRow:
+def row(judge, people, difference, *, q: float | None = None, **fields) -> AgreementRow:
     values = {"judge_percentage": judge, "people_percentage": people, "percentage_difference": difference}
+    if q is not None:
+        values["percentage_difference_q"] = q
     return AgreementRow({name: score(name, value) for name, value in values.items()}, **fields)
 
 
 @pytest.mark.parametrize(
     ("difference", "said"),
     [
-        ((-9.0, -13.0, -0.1), "the judge agrees less with people than people with each other: −9.0 points"),
-        ((9.0, 0.1, 13.0), "the judge agrees more with people than people with each other: 9.0 points"),
+        (
+            (-9.0, -13.0, -0.1),
+            "the judge agrees less with people than people do with each other: −9.0 points",
+        ),
+        ((9.0, 0.1, 13.0), "the judge agrees more with people than people do with each other: 9.0 points"),
         ((-9.0, -13.0, 0.0), "may be chance: −9.0 points (95 % interval −13.0 to 0.0)."),
         ((9.0, 0.0, 13.0), "may be chance: 9.0 points"),
         (-9.0, "−9.0 points, without an interval."),
@@ -41,17 +46,24 @@ def test_nothing_is_said_of_what_is_not_known():
     assert sentences.finding(Results({}), {}) == []
 
 
-def test_the_worst_place_has_an_interval_below_0():
-    chance = row(10.0, 90.0, (-80.0, -170.0, 10.0), region="Africa")
-    worse = row(50.0, 71.0, (-21.0, -30.0, -12.0), region="Europe", annotators="in-region")
-    better = row(60.0, 71.0, (-11.0, -20.0, -2.0), annotators="woman")
-    said = sentences.worst_sentence(Results({}, places=(chance, worse, better)))
+def test_the_worst_place_has_a_q_below_one_in_twenty():
+    """The interval alone would name the most extreme of many places, which chance makes extreme."""
+    few = row(10.0, 90.0, (-80.0, -90.0, -70.0), region="Oceania")
+    chance = row(10.0, 90.0, (-80.0, -159.0, -1.0), q=0.05, region="Africa")
+    worse = row(50.0, 71.0, (-21.0, -30.0, -12.0), q=0.049, region="Europe", annotators="in-region")
+    better = row(60.0, 71.0, (-11.0, -20.0, -2.0), q=0.01, annotators="woman")
+    above = row(80.0, 71.0, (9.0, 5.0, 14.0), q=0.0, annotators="man")
+    said = sentences.worst_sentence(Results({}, places=(few, chance, worse, better, above)))
     assert said == (
         "It is furthest from people for Europe and in-region annotators: "
         "−21.0 points (95 % interval −30.0 to −12.0)."
     )
-    assert "For no region" in sentences.worst_sentence(Results({}, places=(chance,)))
+    assert "For no region" in sentences.worst_sentence(Results({}, places=(few, chance, above)))
+    assert sentences.worst_sentence(Results({}, places=(few,))) == ""
     assert sentences.worst_sentence(Results({}, places=(AgreementRow({}, region="Africa"),))) == ""
+    assert [(one.is_lower, one.is_higher) for one in (few, chance, worse, above)] == [
+        *((False, False), (False, False), (True, False), (False, True)),
+    ]
 
 
 @pytest.mark.parametrize(("rate", "passes"), [(0.5, True), (0.4999, False), (1.0, True), (0.0, False)])
