@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,15 +32,26 @@ _STEREOTYPICAL, _UNSURE_LEVEL = 1, 0
 
 @dataclass(frozen=True)
 class _Ratings:
-    """The ratings (R,) of people, or of the judge: the places of their options in Items, their values, and
-    their annotators, -1 of the judge."""
+    """The ratings (R,) of people, or of the judge: the places of their options in Items, their values, their
+    annotators, -1 of the judge, and how many `times` each counts: that of a person once, that of the judge as
+    often as people rated the item, so that an item counts as much on both sides."""
 
     options: Ints
     values: Ints
     annotators: Ints
+    times: Ints
 
     def only(self, chosen: Bools) -> _Ratings:
-        return _Ratings(self.options[chosen], self.values[chosen], self.annotators[chosen])
+        return _Ratings(
+            self.options[chosen], self.values[chosen], self.annotators[chosen], self.times[chosen]
+        )
+
+    def repeated(self) -> _Ratings:
+        """Each as many times as it counts."""
+        return _Ratings(
+            *(np.repeat(each, self.times) for each in (self.options, self.values, self.annotators)),
+            np.ones(self.times.sum(), dtype=np.int64),
+        )
 
 
 def rating_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
@@ -68,15 +79,18 @@ def rating_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
 def _shared(judge: Judge, people: PeopleAnswers) -> tuple[_Ratings, _Ratings]:
     """The judge's and people's ratings of the items that have both. A level of Unsure is none."""
     found = judge.verdicts()
+    once = np.ones(len(people.options), dtype=np.int64)
+    nobody = np.full(len(found.options), -1)
     sides = [
-        _Ratings(found.options, found.values, np.full(len(found.options), -1)),
-        _Ratings(people.options, people.values, people.annotators),
+        _Ratings(found.options, found.values, nobody, np.zeros_like(nobody)),
+        _Ratings(people.options, people.values, people.annotators, once),
     ]
     if judge.design.task == TaskKind.ASSOCIATION:
         sides = [side.only(side.values != _UNSURE_LEVEL) for side in sides]
     both = np.intersect1d(sides[0].options, sides[1].options)
     first, second = (side.only(np.isin(side.options, both)) for side in sides)
-    return first, second
+    number = np.bincount(second.options, minlength=len(judge.items.options))
+    return replace(first, times=number[first.options]), second
 
 
 def _groups(judge: Judge) -> Iterator[tuple[int, str, Bools]]:
@@ -108,13 +122,13 @@ def _mean(judge: Judge, side: _Ratings, about: Bools) -> Estimates:
     people's own scores are; of levels over associations."""
     own = side.only(about[side.options])
     values, scale = own.values.astype(np.float64), _LEVEL
-    items, weights = own.options, np.ones(len(values))
+    items, weights = own.options, own.times.astype(np.float64)
     if judge.design.task == TaskKind.PREVALENCE:
         values, scale = (values == _STEREOTYPICAL).astype(np.float64), SHARE
     elif judge.design.task == TaskKind.OFFENSIVENESS:
         items, scale = judge.items.attributes[own.options], _OFFENCE
     else:
-        weights = equal_weights(items)
+        weights = equal_weights(items, own.times)
     return _estimate(values, weights, items, own.annotators, scale)
 
 
@@ -128,20 +142,12 @@ def _visual_rows(judge: Judge, sides: tuple[_Ratings, _Ratings], inputs: Inputs)
     overall = []
     for side in sides:
         attributes = judge.items.attributes[side.options]
-        weights = equal_weights(attributes)
+        weights = equal_weights(attributes, side.times)
         estimate = _estimate(side.values.astype(np.float64), weights, attributes, side.annotators, _VISUAL)
         overall.append(Estimates(estimate.values, (len(np.unique(attributes)),), estimate.spread, (_VISUAL,)))
     whole = judged_score(*overall)
     # the rule asks how many annotators agreed: the judge answers in the place of all of them
-    number = np.bincount(sides[1].options, minlength=len(judge.items.options))
-    of_judge = sides[0]
-    instead = _Ratings(
-        *(
-            np.repeat(each, number[of_judge.options])
-            for each in (of_judge.options, of_judge.values, of_judge.annotators)
-        )
-    )
-    share = judged_score(*(_visual_share(judge, side) for side in (instead, sides[1])))
+    share = judged_score(*(_visual_share(judge, side.repeated()) for side in sides))
     return each + score_rows("visual_mean", [whole], inputs) + score_rows("visual", [share], inputs)
 
 
@@ -153,13 +159,13 @@ def _visual_means(judge: Judge, sides: tuple[_Ratings, _Ratings]) -> list[Judged
     attributes, place = np.unique(judge.items.attributes[people.options], return_inverse=True)
     intervals = means.item_intervals(people.values, place.ravel(), people.annotators, _VISUAL)
     for pk, interval in zip(attributes.tolist(), intervals, strict=True):
-        judged, rated = (side.values[judge.items.attributes[side.options] == pk] for side in sides)
-        value, mean = float(judged.mean()), float(rated.mean())
+        judged, rated = (side.only(judge.items.attributes[side.options] == pk) for side in sides)
+        value, mean = (float(np.average(side.values, weights=side.times)) for side in (judged, rated))
         apart = Interval(value - interval.high, value - interval.low)
         found.append(
             JudgedScore(
-                Side(value, len(judged), None),
-                Side(mean, len(rated), interval),
+                Side(value, len(judged.values), None),
+                Side(mean, len(rated.values), interval),
                 Difference(value - mean, NONE if np.isnan(interval.low) else apart, float("nan")),
                 {"attribute_id": pk, "attribute": texts[pk]},
             )
