@@ -41,17 +41,15 @@ class _Ratings:
     annotators: Ints
     times: Ints
 
-    def only(self, chosen: Bools) -> _Ratings:
+    def only(self, chosen: Bools | Ints) -> _Ratings:
         return _Ratings(
             self.options[chosen], self.values[chosen], self.annotators[chosen], self.times[chosen]
         )
 
     def repeated(self) -> _Ratings:
         """Each as many times as it counts."""
-        return _Ratings(
-            *(np.repeat(each, self.times) for each in (self.options, self.values, self.annotators)),
-            np.ones(self.times.sum(), dtype=np.int64),
-        )
+        found = self.only(np.repeat(np.arange(len(self.times)), self.times))
+        return replace(found, times=np.ones_like(found.times))
 
 
 def rating_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
