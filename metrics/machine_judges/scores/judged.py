@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from annotation.models import Study, TaskKind
 from metrics.core.answers import describe_stereotype_rule
 from metrics.depiction.data import rated_inputs_fingerprint
-from metrics.machine_judges.data import judge_runs
+from metrics.machine_judges.data import Judge, judge_runs
+from metrics.machine_judges.people import read_people
 from metrics.machine_judges.scores.judged_depiction import depiction_rows
 from metrics.machine_judges.scores.judged_ratings import rating_rows
 from metrics.machine_judges.scores.metric import (
@@ -26,19 +29,30 @@ from metrics.votes.data.source import votes_fingerprint
 def judge_scores(inputs: Inputs) -> list[ScoreRow]:
     """Raises NothingToCompute without an item that both answered."""
     judge = judge_of(inputs.study, inputs.parameters)
-    if not len(judge.verdicts().options):
+    _check_shared(judge)
+    return (rating_rows if judge.design.is_rating else depiction_rows)(judge, inputs)
+
+
+def _check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
+    """Raise NothingToCompute without the judge, or without an item that both answered: before a run is made,
+    as a run that failed is shown with the study."""
+    check_inputs(study, parameters)
+    _check_shared(judge_of(study, parameters))
+
+
+def _check_shared(judge: Judge) -> None:
+    options = judge.verdicts().options
+    if not len(options):
         raise NothingToCompute(
             f"No answer of the machine judge '{judge.run.name}' can be read. Look at its answers with "
             f"manage.py judges answers {judge.study.name} {judge.run.name}, and plan one with another model "
             "or wording."
         )
-    found = (rating_rows if judge.design.is_rating else depiction_rows)(judge, inputs)
-    if not found:
+    if not np.isin(read_people(judge.study, judge.task, judge.items).options, options).any():
         raise NothingToCompute(
             f"People have answered no item that the machine judge '{judge.run.name}' has a readable answer "
             "about. Wait until they have, or until the judge has answered more."
         )
-    return found
 
 
 def _rule(study: Study, parameters: Mapping[str, str]) -> str:
@@ -139,6 +153,6 @@ METRICS: tuple[Metric, ...] = (
         compute=judge_scores,
         rule=_rule,
         fingerprint=_fingerprint,
-        check_inputs=check_inputs,
+        check_inputs=_check_inputs,
     ),
 )
