@@ -20,7 +20,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
-from annotation.models import Attribute, IdentityGroup, Judgement, Study, Unit
+from annotation.models import Attribute, IdentityGroup, Judgement, Study, Task, Unit
 from metrics.core import text_columns
 from metrics.core.answers import counted_judgements, counted_responses, stereotypes
 from metrics.core.fingerprints import fingerprint, offensiveness_fingerprint
@@ -78,8 +78,8 @@ class GroupFrame:
         times = np.bincount(self.answers, minlength=len(self.k))
         return times @ self.k, times @ self.n
 
-    def only(self, chosen: Bools) -> GroupFrame:
-        """The frame with only the responses `chosen` (R,)."""
+    def only(self, chosen: Bools | Ints) -> GroupFrame:
+        """The frame with only the responses `chosen`: (R,), or places, perhaps several times."""
         return replace(self, **{name: getattr(self, name)[chosen] for name in _RESPONSE_FIELDS})
 
     def without_none_of_above(self) -> GroupFrame:
@@ -95,15 +95,16 @@ class GroupFrame:
         )
 
 
-def read_depiction(study: Study, *, by_response: bool) -> Iterator[GroupFrame]:
-    """One frame for each identity group that was judged, sorted by name (PROTOCOL §6), one at a time.
+def read_depiction(study: Study, *, by_response: bool, task: Task | None = None) -> Iterator[GroupFrame]:
+    """One frame for each identity group that was judged, sorted by name (PROTOCOL §6), one at a time; of all
+    versions of the task, or of `task` alone.
 
     With `by_response` False, SQL computes the sums, which is all that scores without intervals need.
     Otherwise each group is read by its own query, so that only one group is in memory.
     """
     texts = dict(Attribute.objects.values_list("pk", "text"))
     known_stereotypes = set(stereotypes(study).values_list("group_id", "attribute_id"))
-    for group_id, name, region, read in _by_response(study) if by_response else _sums(study):
+    for group_id, name, region, read in (_by_response if by_response else _sums)(study, task):
         seen = {attribute for answer in read.answers for attribute, _, _ in answer}
         if not seen:
             continue
@@ -150,9 +151,15 @@ class _Responses:
 _Groups = Iterator[tuple[int, str, str, _Responses]]
 
 
-def _sums(study: Study) -> _Groups:
+def _of(task: Task | None, units: str = "") -> Q:
+    """Rows about the units of one version of the task, if any; `units`: what leads to the unit."""
+    return Q() if task is None else Q(**{f"{units}task": task})
+
+
+def _sums(study: Study, task: Task | None) -> _Groups:
     sums = (
         counted_judgements(study, "depiction")
+        .filter(_of(task, "response__unit__"))
         .order_by()
         .values_list("response__unit__image__group_id", "option__attribute_id")
         .annotate(k=Count("pk", filter=Q(value=1)), n=Count("pk"))
@@ -164,23 +171,27 @@ def _sums(study: Study) -> _Groups:
         yield group, name, region, _Responses([tuple(found[group])], np.zeros((1, 5), dtype=np.int64), ("",))
 
 
-def _by_response(study: Study) -> _Groups:
-    units = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=OuterRef("pk"))
+def _by_response(study: Study, task: Task | None) -> _Groups:
+    units = Unit.objects.filter(
+        _of(task), task__study=study, task__kind="depiction", image__group=OuterRef("pk")
+    )
     for group, name, region in _names_and_regions(IdentityGroup.objects.filter(Exists(units))):
-        yield group, name, region, _read_responses(study, group)
+        yield group, name, region, _read_responses(study, task, group)
 
 
 def _names_and_regions(groups: QuerySet[IdentityGroup]) -> list[tuple[int, str, str]]:
     return sorted(groups.order_by().values_list("pk", "name", "region"), key=lambda row: (row[1], row[0]))
 
 
-def _read_responses(study: Study, group: int) -> _Responses:
+def _read_responses(study: Study, task: Task | None, group: int) -> _Responses:
     """The responses to images of `group`, in an order that does not depend on primary keys."""
-    of_group = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=group).order_by()
+    units_of = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=group)
+    of_group = units_of.filter(_of(task)).order_by()
     units = text_columns.read_integers(
         of_group, "pk", "image__index", "task__version", "position", "image_id", "image__image_set_id"
     )
-    rows = counted_responses(study, "depiction").filter(unit__image__group_id=group).order_by()
+    responses = counted_responses(study, "depiction").filter(_of(task, "unit__"))
+    rows = responses.filter(unit__image__group_id=group).order_by()
     # 0: not identified
     numbers, texts_read = text_columns.read_integers_and_texts(
         rows.annotate(answer=_answer_text()),

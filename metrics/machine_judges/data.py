@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from django.core.cache import cache
@@ -60,9 +60,13 @@ class Judge:
     design: Design
     items: Items
     readings: Readings
+    _verdicts: dict[str, Verdicts] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def verdicts(self, variant: str = BASE) -> Verdicts:
-        return verdicts(self.readings, variant)
+        """Those of `variant`, found once: scores by group ask for them again and again."""
+        if variant not in self._verdicts:
+            self._verdicts[variant] = verdicts(self.readings, variant)
+        return self._verdicts[variant]
 
 
 def judge_runs(study: Study) -> QuerySet[Run]:

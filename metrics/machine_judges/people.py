@@ -57,7 +57,8 @@ class BothFrames:
     judge: GroupFrame
 
     def shared(self) -> BothFrames:
-        """Only with the pages of images that both answered."""
+        """Only with the pages of images that both answered; the judge's answer about a page as often as
+        people answered it, so that a page counts as much on both sides."""
         people, judge = self.people, self.judge
         # a page is the image with the attributes that it showed
         shown = np.unique(np.vstack([people.n, judge.n]), axis=0, return_inverse=True)[1].ravel()
@@ -65,12 +66,14 @@ class BothFrames:
         pages = np.column_stack([np.concatenate([people.images, judge.images]), shown[responses]])
         page = np.unique(pages, axis=0, return_inverse=True)[1].ravel()
         of_people, of_judge = np.split(page, [len(people.answers)])
-        return BothFrames(people.only(np.isin(of_people, of_judge)), judge.only(np.isin(of_judge, of_people)))
+        number = np.bincount(of_people, minlength=len(pages))
+        as_often = np.repeat(np.arange(len(of_judge)), number[of_judge])
+        return BothFrames(people.only(np.isin(of_people, of_judge)), judge.only(as_often))
 
 
 def both_frames(judge: Judge) -> Iterator[BothFrames]:
-    """The groups of a depiction study that people have judged, by name, one at a time."""
-    for people in read_depiction(judge.study, by_response=True):
+    """The groups that people have judged in the judge's version of the task, by name, one at a time."""
+    for people in read_depiction(judge.study, by_response=True, task=judge.task):
         yield BothFrames(people, judge_frame(judge, people))
 
 

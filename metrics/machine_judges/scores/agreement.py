@@ -135,17 +135,20 @@ METRICS: tuple[Metric, ...] = (
         ),
         definition=(
             "For each level of measurement: the share of pairs of the judge's verdict and a person's answer "
-            "about the same unit that are equal, with the cross-replication reliability "
-            "κ_x = 1 − D_o / D_e; beside them the share of equal pairs of two people about the same units, "
-            "with Krippendorff's α; and the first minus the second. A unit is an attribute of an image, an "
-            "association or an attribute; none of the above is no attribute. The verdict is the most "
-            "frequent of the judge's answers about an item, so several answers about an item count once. For "
-            "boxes, the mean best-match IoU in the same two kinds of pairs. All of the whole task, of each "
+            "about the same unit that are equal, with the cross-replication reliability κ_x = 1 − D_o / "
+            "D_e; beside them the share of equal pairs of two people about the same units, with "
+            "Krippendorff's α; and the first minus the second. Both are about the same units, so those with "
+            "a single answer of people count on neither side; with `by`, with a single one of the group. A "
+            "unit is an attribute of an image, an association or an attribute; none of the above is no "
+            "attribute. The verdict is the most frequent of the judge's answers about an item, so several "
+            "answers about an item count once. For boxes, the mean best-match IoU in the same two kinds of "
+            "pairs, where the judge and at least two people drew some. All of the whole task, of each "
             "region, identity group and attribute; with `by`, of each group of annotators, and of each in "
-            "each region. Confusion: of people's answers of one value, the share to which the judge gave "
-            "each value. Stability: the share of the judge's answers that are the same when it is asked "
-            f"again. {P_AND_Q}: percentage and κ of one level of measurement, and all regions, all identity "
-            "groups, all attributes, all groups of annotators, or all of these by region."
+            "each region. Confusion, of units with one answer too: of people's answers of one value, the "
+            "share to which the judge gave each value. Stability: the share of the judge's answers that are "
+            f"the same when it is asked again. {P_AND_Q}: percentage and κ of one level of measurement, and "
+            "all regions, all identity groups, all attributes, all groups of annotators, or all of these by "
+            "region."
         ),
         names=(
             (
@@ -158,10 +161,11 @@ METRICS: tuple[Metric, ...] = (
             ("percentage_difference_q", "its q"),
             (
                 "judge_kappa",
-                "cross-replication reliability κ_x of the judge and people; n: units that both answered",
+                "cross-replication reliability κ_x of the judge and people; n: units that the judge and two "
+                "people answered",
             ),
-            ("people_alpha", "Krippendorff's α of people; n: units that two of them answered"),
-            ("kappa_difference", "judge_kappa minus people_alpha; n: units that judge and people answered"),
+            ("people_alpha", "Krippendorff's α of people; n: the same units"),
+            ("kappa_difference", "judge_kappa minus people_alpha; n: the same units"),
             ("kappa_difference_p", "its p"),
             ("kappa_difference_q", "its q"),
             (
@@ -169,7 +173,7 @@ METRICS: tuple[Metric, ...] = (
                 "mean best-match IoU of the boxes of the judge and a person; n: pairs for one attribute of "
                 "an image",
             ),
-            ("people_iou", "the same of two people, where the judge drew boxes too"),
+            ("people_iou", "the same of two people, for the same attributes of images"),
             ("iou_difference", "judge_iou minus people_iou; n: pairs of both"),
             (
                 "confusion",
@@ -218,14 +222,14 @@ METRICS: tuple[Metric, ...] = (
         caveats=(
             "A judge that agrees with a majority has not heard those who differ: where people disagree, it "
             "can agree with most of them and speak for none of the others. Look at regions and groups of "
-            "annotators before quoting one number. κ_x and α fall when one answer is much more frequent than "
-            "the others, even if nearly all pairs agree; most attributes of an image are not selected, so "
-            "percentages and stability are high by chance. Units with more answers weigh more, and more so "
-            "among people. Differences with fewer than five people have no interval, p or q. Groups of "
-            "fewer than three identified people are left out, and so is the smallest other group if these "
-            "could be found by subtraction. Boxes are compared only where both drew some. The intervals are "
-            "for other items and other people, and for this judge only. A q above 5 % does not show that "
-            "there is no difference."
+            "annotators before quoting one number. κ_x and α fall when one answer is much more frequent "
+            "than the others, even if nearly all pairs agree; most attributes of an image are not selected, "
+            "so percentages and stability are high by chance. Units with more answers weigh more, and more "
+            "so among people. Differences with fewer than five people have no interval, p or q. Groups of "
+            "fewer than three identified people who count are left out, and so is the smallest other group "
+            "if these could be found by subtraction. Boxes are compared only where both drew some. The "
+            "intervals are for other items and other people, and for this judge only. A q above 5 % does "
+            "not show that there is no difference."
         ),
         compute=judge_agreement_scores,
         rule=describe_judge,

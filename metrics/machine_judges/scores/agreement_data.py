@@ -97,7 +97,7 @@ class Answered:
 @dataclass(frozen=True)
 class BoxPairs:
     """Pairs of boxes: of the judge and people (`judge`), and of people (`people`), about the attributes of
-    images for which the judge drew some; what each cell of both is about."""
+    images for which the judge and two people drew some; what each cell of both is about."""
 
     judge: Cells
     people: Cells
@@ -195,8 +195,9 @@ def read_box_pairs(judge: Judge, units: Units, people: PeopleAnswers) -> BoxPair
         other,
     )
     about = _subjects(judge, option[first][np.searchsorted(boxed, pairs.items)])
-    with_judge = pairs.first == _JUDGE
-    others = ~with_judge & ((one != other) | (one == UNKNOWN_ANNOTATOR))
+    others = (pairs.first != _JUDGE) & ((one != other) | (one == UNKNOWN_ANNOTATOR))
+    # both sides of the difference are about the same units: those that two people drew
+    with_judge = (pairs.first == _JUDGE) & np.isin(pairs.items, pairs.items[others])
     return BoxPairs(
         judge=cells.of(np.flatnonzero(with_judge)),
         people=cells.of(np.flatnonzero(others)),

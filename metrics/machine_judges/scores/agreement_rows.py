@@ -13,12 +13,12 @@ from metrics.agreement.scores.rows import Reading
 from metrics.agreement.scores.score_rows import shortened
 from metrics.agreement.scores.subjects import named, places
 from metrics.core.annotator_groups import MIN_GROUP_SIZE
-from metrics.core.stats.checks import Ints
+from metrics.core.stats.checks import Bools, Ints
 from metrics.core.stats.clustered import NONE
 from metrics.core.stats.differences import Difference, false_discovery
 from metrics.core.stats.percentiles import Interval
 from metrics.machine_judges.scores.agreement_data import Answered, BoxPairs, Subjects
-from metrics.machine_judges.scores.small_groups import WHOLE, shown_groups
+from metrics.machine_judges.scores.small_groups import WHOLE, Cell, shown_groups
 from metrics.machine_judges.stats.agreement import Beside, Pairs, beside_each
 from metrics.machine_judges.stats.boxes import boxes_beside
 from metrics.score_runs.rows import ScoreRow, bounds, defined
@@ -83,13 +83,13 @@ def listed(about: Subjects) -> Iterator[Listed]:
 
 
 def listed_groups(answered: Answered) -> Iterator[Listed]:
-    """Each group of annotators that is large enough to be shown, and each in each region."""
+    """Each group of annotators that is large enough to be shown, and each in each region: of all who
+    answered, and of those who count, as two of their group answered the same unit."""
     about = answered.about
     if not about.group_names:
         return
-    shown = shown_groups(
-        answered.people, answered.table.numbered, about.regions, about.groups, least=MIN_GROUP_SIZE
-    )
+    everybody = np.ones(len(about.groups), dtype=np.bool_)
+    shown = _shown(answered, everybody) & _shown(answered, _count_in_group(answered))
     for whole in (True, False):
         cells = sorted(cell for cell in shown if (cell[0] == WHOLE) == whole)
         rows = np.full(len(about.groups), -1)
@@ -99,6 +99,19 @@ def listed_groups(answered: Answered) -> Iterator[Listed]:
             of_region = "" if whole else f"; region: {about.region_names[region]}"
             entries.append(About(f"{of_region}; annotators: {shortened(about.group_names[group])}"))
         yield Listed(entries, rows)
+
+
+def _shown(answered: Answered, rows: Bools) -> set[Cell]:
+    about = answered.about.of(rows)
+    units = answered.table.numbered[rows]
+    return shown_groups(answered.people[rows], units, about.regions, about.groups, least=MIN_GROUP_SIZE)
+
+
+def _count_in_group(answered: Answered) -> Bools:
+    """Whether two of the group answered the unit of each answer (R,)."""
+    keys = np.column_stack([answered.table.numbered, answered.about.groups])
+    _, of_row, number = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(number[of_row.ravel()] > 1)
 
 
 def rating_rows(answered: Answered, reading: Reading, *, clustered: bool) -> Iterator[ScoreRow]:
@@ -130,8 +143,6 @@ def _rows_of(entries: list[About], level: str, each: Iterable[Beside]) -> Iterat
         if judge.units > 1:
             coefficient = judge.coefficient
             yield about.row(level, "judge_kappa", coefficient.value, judge.units, within=coefficient.interval)
-        if not people.number:
-            continue
         yield _percentage("people_percentage", about, level, people)
         n = judge.number + people.number
         yield from _difference("percentage", about, level, n, found.share, adjusted[0], 100)
@@ -146,7 +157,7 @@ def _rows_of(entries: list[About], level: str, each: Iterable[Beside]) -> Iterat
 def _told(found: Beside) -> Beside:
     """Without p and the intervals of differences that a few people do not show, or a single unit."""
     few = found.annotators is not None and found.annotators < MIN_PEOPLE
-    alone = min(found.judge.units, found.people.units) < 2
+    alone = found.judge.units < 2
     return replace(
         found,
         share=_silent(found.share) if few else found.share,
@@ -192,14 +203,11 @@ def box_rows(pairs: BoxPairs, *, clustered: bool) -> Iterator[ScoreRow]:
                 continue
             found = boxes_beside(judge, people, clustered=clustered)
             n, among = len(judge.sums), len(people.sums)
+            few = found.annotators is not None and found.annotators < MIN_PEOPLE
+            apart = _silent(found.difference) if few else found.difference
             yield about.row("nominal", "judge_iou", found.judge.value, n, within=found.judge.interval)
-            if among:
-                few = found.annotators is not None and found.annotators < MIN_PEOPLE
-                apart = _silent(found.difference) if few else found.difference
-                yield about.row(
-                    "nominal", "people_iou", found.people.value, among, within=found.people.interval
-                )
-                yield about.row("nominal", "iou_difference", apart.value, n + among, within=apart.interval)
+            yield about.row("nominal", "people_iou", found.people.value, among, within=found.people.interval)
+            yield about.row("nominal", "iou_difference", apart.value, n + among, within=apart.interval)
 
 
 def _by_place(rows: Ints, number: int) -> list[Ints]:

@@ -39,7 +39,7 @@ def check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
     least = _least(parameters)
     task = metric.task_of(study, parameters)
     items = counted_judgements(study, task.kind).filter(
-        response__annotator__isnull=False, option__attribute__isnull=False
+        response__unit__task=task, response__annotator__isnull=False, option__attribute__isnull=False
     )
     answered = items.order_by().values("response__annotator").annotate(number=Count("pk"))
     _check_number(answered.filter(number__gte=least).count(), least)

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from annotation.models import Study, TaskKind
 from metrics.core.answers import describe_stereotype_rule
 from metrics.depiction.data import rated_inputs_fingerprint
-from metrics.machine_judges.data import judge_runs
+from metrics.machine_judges.data import Judge, judge_runs
+from metrics.machine_judges.people import read_people
 from metrics.machine_judges.scores.judged_depiction import depiction_rows
 from metrics.machine_judges.scores.judged_ratings import rating_rows
 from metrics.machine_judges.scores.metric import (
@@ -17,16 +20,39 @@ from metrics.machine_judges.scores.metric import (
     judge_fingerprint,
     judge_of,
 )
-from metrics.score_runs.metric import BENJAMINI, P_AND_Q, SEEGULL, VISAGE, Metric
+from metrics.score_runs.metric import BENJAMINI, P_AND_Q, SEEGULL, VISAGE, Metric, NothingToCompute
 from metrics.score_runs.rows import Inputs, ScoreRow
 from metrics.visual_nature import visual_rule
 from metrics.votes.data.source import votes_fingerprint
 
 
 def judge_scores(inputs: Inputs) -> list[ScoreRow]:
+    """Raises NothingToCompute without an item that both answered."""
     judge = judge_of(inputs.study, inputs.parameters)
-    rows = rating_rows if judge.design.is_rating else depiction_rows
-    return rows(judge, inputs)
+    _check_shared(judge)
+    return (rating_rows if judge.design.is_rating else depiction_rows)(judge, inputs)
+
+
+def _check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
+    """Raise NothingToCompute without the judge, or without an item that both answered: before a run is made,
+    as a run that failed is shown with the study."""
+    check_inputs(study, parameters)
+    _check_shared(judge_of(study, parameters))
+
+
+def _check_shared(judge: Judge) -> None:
+    options = judge.verdicts().options
+    if not len(options):
+        raise NothingToCompute(
+            f"No answer of the machine judge '{judge.run.name}' can be read. Look at its answers with "
+            f"manage.py judges answers {judge.study.name} {judge.run.name}, and plan one with another model "
+            "or wording."
+        )
+    if not np.isin(read_people(judge.study, judge.task, judge.items).options, options).any():
+        raise NothingToCompute(
+            f"People have answered no item that the machine judge '{judge.run.name}' has a readable answer "
+            "about. Wait until they have, or until the judge has answered more."
+        )
 
 
 def _rule(study: Study, parameters: Mapping[str, str]) -> str:
@@ -80,13 +106,15 @@ METRICS: tuple[Metric, ...] = (
         definition=(
             "What the scores would be if the judge had answered instead of people: from its answers, from "
             "people's answers about the same items, and the judge's minus people's. The judge's answer is "
-            "the most frequent of its samples; an item without a readable one is left out on both sides: the "
-            "page of an image, an attribute or an association. Depiction: L = k / n, its means l_stereo and "
-            "l_random, theta and O(id), by group and as means over the groups with a score on both sides; "
-            "other tasks: means and shares, by group and of all items. An attribute that was rated without a "
-            "group counts for each group that the study's stereotype source associates with it. In the "
-            "study's rule of visual nature the judge's answer stands for those of all annotators of the "
-            f"attribute. {P_AND_Q}: all groups, all likelihoods, or one score of all."
+            "the most frequent of its samples; an item without a readable one is left out on both sides: "
+            "the page of an image, an attribute or an association. The judge's answer counts once for each "
+            "of people's answers about the same item, so that both weigh items equally; k and n of its "
+            "likelihoods count it so. Depiction: L = k / n, its means l_stereo and l_random, theta and "
+            "O(id), by group and as means over the groups with a score on both sides; other tasks: means "
+            "and shares, by group and of all items. An attribute that was rated without a group counts for "
+            "each group that the study's stereotype source associates with it. In the study's rule of "
+            "visual nature the judge's answer stands for those of all annotators of the attribute. "
+            f"{P_AND_Q}: all groups, all likelihoods, or one score of all."
         ),
         names=(
             *_NAMES,
@@ -116,15 +144,15 @@ METRICS: tuple[Metric, ...] = (
             "agreement with people too, and by group. A judge that agrees with most people has not heard "
             "those who differ. A q above 5 % does not show that there is no difference. Intervals are of "
             "other items and other people, for this very model, prompt and sampling; another wording is "
-            "another judge. "
-            "An item that more people rated weighs more in people's means and shares (not in those of visual "
-            "nature and of levels), and as much as any other in the judge's. Of an association with no level "
-            "but Unsure on one side, neither side counts. A group in whose images either marked nothing as "
-            "present has no O(id). Where a theta is 0 or infinite, its difference is infinite and has no p."
+            "another judge. An item that more people answered weighs more, on both sides (not in means of "
+            "visual nature and of levels): the judge's scores are of this mix of items. Of an association "
+            "with no level but Unsure on one side, neither side counts. A group in whose images either "
+            "marked nothing as present has no O(id). Where a theta is 0 or infinite, its difference is "
+            "infinite and has no p."
         ),
         compute=judge_scores,
         rule=_rule,
         fingerprint=_fingerprint,
-        check_inputs=check_inputs,
+        check_inputs=_check_inputs,
     ),
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def depiction_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
         shared = both.shared()
         if not len(shared.judge.answers):
             continue
-        sides = measured(shared.judge, inputs.variant), measured(shared.people, inputs.variant)
+        sides = _as_one(measured(shared.judge, inputs.variant)), measured(shared.people, inputs.variant)
         group = _group(shared.people)
         likelihoods += _likelihoods(sides)
         of_judge, of_people = (tendency_of(one) for one in sides)
@@ -58,6 +59,15 @@ def depiction_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
         *_tendency_rows(scored, inputs),
         *_offensiveness_rows(offensive, inputs),
     ]
+
+
+def _as_one(judge: MeasuredGroup) -> MeasuredGroup:
+    """The judge's answer about a page counts as often as people answered it, but is known only once: without
+    this, a likelihood of 0 or 1 would look as sure as from so many answers."""
+    assert isinstance(judge.likelihoods, LikelihoodInfluences)
+    pages = judge.frame.n[np.unique(judge.frame.answers)].sum(axis=0)
+    step = np.divide(1.0, pages, out=np.zeros(len(pages)), where=pages > 0)
+    return replace(judge, likelihoods=replace(judge.likelihoods, step=step))
 
 
 def _group(frame: GroupFrame) -> dict[str, Any]:

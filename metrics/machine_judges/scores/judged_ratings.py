@@ -39,15 +39,24 @@ NAMES = {
 
 @dataclass(frozen=True)
 class _Ratings:
-    """The ratings (R,) of people, or of the judge: the places of their options in Items, their values, and
-    their annotators, -1 of the judge."""
+    """The ratings (R,) of people, or of the judge: the places of their options in Items, their values, their
+    annotators, -1 of the judge, and how many `times` each counts: that of a person once, that of the judge as
+    often as people rated the item, so that an item counts as much on both sides."""
 
     options: Ints
     values: Ints
     annotators: Ints
+    times: Ints
 
-    def only(self, chosen: Bools) -> _Ratings:
-        return _Ratings(self.options[chosen], self.values[chosen], self.annotators[chosen])
+    def only(self, chosen: Bools | Ints) -> _Ratings:
+        return _Ratings(
+            self.options[chosen], self.values[chosen], self.annotators[chosen], self.times[chosen]
+        )
+
+    def repeated(self) -> _Ratings:
+        """Each as many times as it counts."""
+        found = self.only(np.repeat(np.arange(len(self.times)), self.times))
+        return replace(found, times=np.ones_like(found.times))
 
 
 def rating_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
@@ -71,14 +80,17 @@ def rating_rows(judge: Judge, inputs: Inputs) -> list[ScoreRow]:
 def _shared(judge: Judge, people: PeopleAnswers) -> tuple[_Ratings, _Ratings]:
     """The judge's and people's ratings of the items that have both. A level of Unsure is none."""
     found = judge.verdicts()
+    once = np.ones(len(people.options), dtype=np.int64)
+    nobody = np.full(len(found.options), -1)
     sides = [
-        _Ratings(found.options, found.values, np.full(len(found.options), -1)),
-        _Ratings(people.options, people.values, people.annotators),
+        _Ratings(found.options, found.values, nobody, np.zeros_like(nobody)),
+        _Ratings(people.options, people.values, people.annotators, once),
     ]
     sides = [side.only(has_value(judge, side.values)) for side in sides]
     both = np.intersect1d(sides[0].options, sides[1].options)
     first, second = (side.only(np.isin(side.options, both)) for side in sides)
-    return first, second
+    number = np.bincount(second.options, minlength=len(judge.items.options))
+    return replace(first, times=number[first.options]), second
 
 
 def has_value(judge: Judge, values: Ints) -> Bools:
@@ -121,24 +133,26 @@ class Weighted:
     scale: Scale
 
 
-def weighted(judge: Judge, options: Ints, values: Ints) -> Weighted:
-    """Ratings of one side, of `options` by their places in Items: of prevalence and offensiveness all answers
-    alike, as in people's own scores; of levels associations alike, of visual nature attributes."""
+def weighted(judge: Judge, options: Ints, values: Ints, times: Ints | None = None) -> Weighted:
+    """Ratings of one side, of `options` by their places in Items, each of which counts so many `times`, by
+    default once: of prevalence and offensiveness all answers alike, as in people's own scores; of levels
+    associations alike, of visual nature attributes."""
     kind, attributes = judge.design.task, judge.items.attributes[options]
-    number, alike = values.astype(np.float64), np.ones(len(values))
+    number = values.astype(np.float64)
+    alike = np.ones(len(values)) if times is None else times.astype(np.float64)
     if kind == TaskKind.PREVALENCE:
         return Weighted((values == _STEREOTYPICAL).astype(np.float64), alike, options, SHARE)
     if kind == TaskKind.OFFENSIVENESS:
         return Weighted(number, alike, attributes, _OFFENCE)
     if kind == TaskKind.VISUAL_NATURE:
-        return Weighted(number, equal_weights(attributes), attributes, _VISUAL)
-    return Weighted(number, equal_weights(options), options, _LEVEL)
+        return Weighted(number, equal_weights(attributes, alike), attributes, _VISUAL)
+    return Weighted(number, equal_weights(options, alike), options, _LEVEL)
 
 
 def _mean(judge: Judge, side: _Ratings, about: Bools) -> Estimates:
     """The score of the items `about` (O,) by one side."""
     own = side.only(about[side.options])
-    return _estimate(weighted(judge, own.options, own.values), own.annotators)
+    return _estimate(weighted(judge, own.options, own.values, own.times), own.annotators)
 
 
 def _estimate(ratings: Weighted, annotators: Ints) -> Estimates:
@@ -150,20 +164,12 @@ def _visual_rows(judge: Judge, sides: tuple[_Ratings, _Ratings], inputs: Inputs)
     each = score_rows("visual_mean", _visual_means(judge, sides), inputs, is_tested=False)
     overall = []
     for side in sides:
-        found = weighted(judge, side.options, side.values)
+        found = weighted(judge, side.options, side.values, side.times)
         estimate = _estimate(found, side.annotators)
         overall.append(replace(estimate, n=(len(np.unique(found.items)),)))
     whole = judged_score(*overall)
     # the rule asks how many annotators agreed: the judge answers in the place of all of them
-    number = np.bincount(sides[1].options, minlength=len(judge.items.options))
-    of_judge = sides[0]
-    instead = _Ratings(
-        *(
-            np.repeat(each, number[of_judge.options])
-            for each in (of_judge.options, of_judge.values, of_judge.annotators)
-        )
-    )
-    share = judged_score(*(_visual_share(judge, side) for side in (instead, sides[1])))
+    share = judged_score(*(_visual_share(judge, side.repeated()) for side in sides))
     return each + score_rows("visual_mean", [whole], inputs) + score_rows("visual", [share], inputs)
 
 
@@ -175,13 +181,13 @@ def _visual_means(judge: Judge, sides: tuple[_Ratings, _Ratings]) -> list[Judged
     attributes, place = np.unique(judge.items.attributes[people.options], return_inverse=True)
     intervals = means.item_intervals(people.values, place.ravel(), people.annotators, _VISUAL)
     for pk, interval in zip(attributes.tolist(), intervals, strict=True):
-        judged, rated = (side.values[judge.items.attributes[side.options] == pk] for side in sides)
-        value, mean = float(judged.mean()), float(rated.mean())
+        judged, rated = (side.only(judge.items.attributes[side.options] == pk) for side in sides)
+        value, mean = (float(np.average(side.values, weights=side.times)) for side in (judged, rated))
         apart = Interval(value - interval.high, value - interval.low)
         found.append(
             JudgedScore(
-                Side(value, len(judged), None),
-                Side(mean, len(rated), interval),
+                Side(value, len(judged.values), None),
+                Side(mean, len(rated.values), interval),
                 Difference(value - mean, NONE if np.isnan(interval.low) else apart, float("nan")),
                 {"attribute_id": pk, "attribute": texts[pk]},
             )

@@ -17,7 +17,7 @@ from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.estimates import Estimate, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import spread
-from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Floats
 from metrics.core.stats.clustered import NONE
 from metrics.core.stats.differences import Difference
 from metrics.core.stats.scales import COEFFICIENT, SHARE
@@ -40,8 +40,9 @@ class Pairs:
 @dataclass(frozen=True)
 class Beside:
     """The pairs of the judge and a person, whose coefficient is the cross-replication reliability, and those
-    of two people about the same units, whose coefficient is Krippendorff's alpha; and the differences, the
-    judge's minus people's. `annotators`: people who answered; None if some are not identified."""
+    of two people, whose coefficient is Krippendorff's alpha; and the differences, the judge's minus people's.
+    All are about the same units, those with two answers of people. `annotators`: people who answered about
+    these; None if some are not identified."""
 
     judge: Pairs
     people: Pairs
@@ -93,6 +94,9 @@ def beside_each(
 ) -> Iterator[Beside]:
     """The agreement of the judge with people, and of people, for each of thousands of parts.
 
+    A unit with a single answer in a part counts on neither side: it has no pair of people, and a difference
+    would be about other units on one side than on the other.
+
     `people` and `verdicts` as for `judge_cells`; `part_of` (R,): the part of each row, from 0 to `parts` - 1,
     such as its attribute. `values`: the columns of `people.counts`, in the order of the scale. `clustered`:
     with 95 % intervals, and p of the differences, from influences; images and annotators that both sides have
@@ -107,33 +111,36 @@ def beside_each(
     (4, 2, 2, 2)
     """
     chosen = np.asarray(verdicts, dtype=np.int64)
-    for rows, some, place, number in pairs_by_subject.tables(people, part_of, parts):
+    for rows, every, every_place, number in pairs_by_subject.tables(people, part_of, parts):
+        several = has_several(every)
+        some, place = every.of(several), every_place[several]
         judge, judge_bounds = pairs_by_subject.cells_by_part(
-            judge_cells(some, chosen[rows]), some, place, number
+            judge_cells(some, chosen[rows][several]), some, place, number
         )
         each, bounds = pairs_by_subject.cells_by_part(rated_pairs.within(some), some, place, number)
-        paired = _paired_units(some, place, number).tolist()
         for part in range(number):
             yield _beside(
                 judge.of(slice(*judge_bounds[part : part + 2].tolist())),
                 each.of(slice(*bounds[part : part + 2].tolist())),
-                paired[part],
                 values,
                 level,
                 clustered,
             )
 
 
-def _paired_units(people: Ratings, place: Ints, parts: int) -> Ints:
-    """How many units of each part two people answered."""
-    first = np.unique(people.numbered, return_index=True)[1]
+def has_several(people: Ratings) -> Bools:
+    """Whether the unit of each row (R,) has two answers.
+
+    Examples
+    --------
+    >>> has_several(Ratings(np.eye(3, dtype=int), np.array([0, 0, 1]), np.zeros(3), np.arange(3))).tolist()
+    [True, True, False]
+    """
     answers = np.bincount(people.numbered, weights=people.counts.sum(axis=1))
-    return np.bincount(place[first][answers > 1], minlength=parts)
+    return np.asarray(answers[people.numbered] > 1)
 
 
-def _beside(
-    judge: Cells, people: Cells, paired: int, values: Sequence[float], level: Level, clustered: bool
-) -> Beside:
+def _beside(judge: Cells, people: Cells, values: Sequence[float], level: Level, clustered: bool) -> Beside:
     v = len(values)
     total, among = judge.total, people.total
     points = across.share_and_kappa(total, values, level=level)
@@ -150,15 +157,16 @@ def _beside(
         apart = spread.linear_difference(points, others, both, (_SCALES, _SCALES))
     square = total[: v * v].reshape(v, v)
     known = np.unique(judge.second[judge.sums[:, : v * v].sum(axis=1) > 0])
+    units = round(float(total[v * v : v * v + v].sum()))
     return Beside(
         judge=Pairs(
-            round(float(total[v * v : v * v + v].sum())),
+            units,
             round(float(square.sum())),
             round(float(np.trace(square))),
             *with_intervals(points, one.influences() if one else None, 0, _SCALES),
         ),
         people=Pairs(
-            paired,
+            units,
             round(float(among[-1])),
             round(float(among[-2])),
             *with_intervals(others, two.influences() if two else None, 0, _SCALES),

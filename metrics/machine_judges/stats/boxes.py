@@ -28,7 +28,8 @@ class BoxesBeside:
 
 def boxes_beside(judge: Cells, people: Cells, *, clustered: bool = False) -> BoxesBeside:
     """The agreement of boxes. Cells: the sum of the matches (IoU, 0 to 1) and the number of pairs, as in
-    `coefficients.mean_over_pairs`; the judge is the unknown annotator of its pairs.
+    `coefficients.mean_over_pairs`; the judge is the unknown annotator of its pairs. Both sides should be
+    about the same units, those with boxes of two people.
 
     Examples
     --------

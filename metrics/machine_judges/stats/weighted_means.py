@@ -8,16 +8,21 @@ from metrics.core.stats.influence import Influences, influences
 from metrics.core.stats.scales import Scale
 
 
-def equal_weights(items: ArrayLike) -> Floats:
-    """The weight (R,) of each rating in a mean over items: 1 over the number of ratings of its item.
+def equal_weights(items: ArrayLike, times: ArrayLike) -> Floats:
+    """The weight (R,) of each rating in a mean over items, each of which weighs 1: the share of its item's
+    ratings, if each counts so many `times` (R,).
 
     Examples
     --------
-    >>> equal_weights(["a", "b", "a"]).tolist()
+    >>> equal_weights(["a", "b", "a"], [1, 1, 1]).tolist()
     [0.5, 1.0, 0.5]
+    >>> equal_weights(["a", "b", "a"], [3, 2, 1]).tolist()
+    [0.75, 1.0, 0.25]
     """
-    _, item_of, number = np.unique(items, return_inverse=True, return_counts=True)
-    return np.asarray(1 / number[item_of.ravel()])
+    number = np.asarray(times, dtype=np.float64)
+    _, item_of = np.unique(items, return_inverse=True)
+    place = item_of.ravel()
+    return np.asarray(number / np.bincount(place, weights=number)[place])
 
 
 def weighted_mean(

@@ -167,6 +167,14 @@ def test_what_cannot_be_read_is_counted_and_its_units_are_compared_with_nobody(s
     assert of(found, "people_percentage").n == (asked - 3) * len(TEXTS) * 10
 
 
+def test_a_judge_of_whom_nothing_can_be_read_has_what_was_wrong_with_its_answers(study):
+    found = scores(
+        study, answer(planned(study, TaskKind.DEPICTION), lambda job: "I cannot see"), clustered=True
+    )
+    assert {name for name, *_ in found} == {"unusable"}
+    assert found["unusable", "problem: unreadable", "", ""].value == 1
+
+
 def test_a_person_who_saw_an_attribute_on_two_pages_is_not_compared_with_themselves(study):
     unit = study.tasks.get().units.first()
     before = scores(study, judge(study, TaskKind.DEPICTION, as_most, name="before"))
@@ -190,7 +198,7 @@ def test_boxes_are_compared_where_the_judge_drew_some(study):
 
     run = judge(study, TaskKind.DEPICTION, hats_there, boxes=lambda option: [[0, 0, 100, 50]])
     found = scores(study, run, clustered=True)
-    hats = Box.objects.filter(judgement__option__unit__image__group__region=latin).count()
+    hats = (PEOPLE - 1) * IMAGES // 2  # in the other images one person draws a hat alone
     row = of(found, "judge_iou")
     assert (row.value, row.n) == (0.5, hats)
     assert of(found, "people_iou").value == 1

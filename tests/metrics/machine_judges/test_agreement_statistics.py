@@ -52,18 +52,26 @@ def distance(a: int, b: int, level: str) -> float:
     return float(a != b) if level == "nominal" else float((VALUES[a] - VALUES[b]) ** 2)
 
 
+def of_several(rows):
+    units = [row[1] for row in rows]
+    return [row for row in rows if units.count(row[1]) > 1]
+
+
 def by_loops(rows, verdicts, level):
-    """Equal pairs, pairs and the coefficient of the judge with people; the same of people."""
+    """Equal pairs, pairs and the coefficient of the judge with people; the same of people. Of units with two
+    answers."""
+    rows = of_several(rows)
     pairs = [(verdicts[unit], said) for _, unit, _, said in rows]
     shown = [verdicts[unit] for unit in {row[1] for row in rows}]
     chance = [distance(a, said, level) for a in shown for *_, said in rows]
     observed = sum(distance(*pair, level) for pair in pairs) / len(pairs)
     judge = sum(a == b for a, b in pairs), len(pairs), 1 - observed / (sum(chance) / len(chance))
     by_unit = {unit: [row[3] for row in rows if row[1] == unit] for unit in {row[1] for row in rows}}
-    several = [said for said in by_unit.values() if len(said) > 1]
-    among = [pair for said in several for pair in combinations(said, 2)]
-    paired = [each for said in several for each in said]
-    apart = sum(distance(a, b, level) / (len(said) - 1) for said in several for a, b in permutations(said, 2))
+    among = [pair for said in by_unit.values() for pair in combinations(said, 2)]
+    paired = [each for said in by_unit.values() for each in said]
+    apart = sum(
+        distance(a, b, level) / (len(said) - 1) for said in by_unit.values() for a, b in permutations(said, 2)
+    )
     expected = sum(distance(a, b, level) for a, b in permutations(paired, 2)) / (len(paired) - 1)
     return judge, (sum(a == b for a, b in among), len(among), 1 - apart / expected)
 
@@ -78,12 +86,35 @@ def test_both_sides_are_those_of_plain_loops_over_pairs(seed, level):
         assert (side.equal, side.number) == (equal, number)
         assert side.share.value == pytest.approx(equal / number)
         assert side.coefficient.value == pytest.approx(coefficient)
-    units = [row[1] for row in rows]
-    assert found.judge.units == len(set(units))
-    assert found.people.units == sum(units.count(unit) > 1 for unit in set(units))
+    assert found.judge.units == found.people.units == len({row[1] for row in of_several(rows)})
     assert found.share.value == pytest.approx(found.judge.share.value - found.people.share.value)
     assert found.coefficient.value == pytest.approx(judge[2] - people[2])
-    assert found.annotators == len({row[2] for row in rows})
+    assert found.annotators == len({row[2] for row in of_several(rows)})
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_units_with_one_answer_change_nothing_of_a_difference(clustered):
+    """The judge is wrong wherever a single person answered, and as good as people elsewhere."""
+    shared = [(unit, unit, person, unit % 2) for unit in range(8) for person in (1, 2)]
+    alone = [(unit, unit, 3, unit % 2) for unit in range(8, 16)]
+    verdicts = {unit: unit % 2 if unit < 8 else 1 - unit % 2 for unit in range(16)}
+    found = found_of([*shared, *alone], verdicts, clustered=clustered)
+    assert (found.share.value, found.coefficient.value) == (0, 0)
+    assert (found.judge, found.people) == tuple(
+        getattr(found_of(shared, verdicts, clustered=clustered), side) for side in ("judge", "people")
+    )
+    assert found.annotators == 2
+
+
+def test_a_unit_has_two_answers_in_its_part_or_counts_on_neither_side():
+    """As groups of annotators: of three answers about a unit, two are of one group and one of the other."""
+    rows = [(unit, unit, person, 0) for unit in range(4) for person in (1, 2, 3)]
+    table, chosen = as_table(rows, dict.fromkeys(range(4), 0))
+    groups = (table.raters == 3).astype(int)
+    two, one = beside_each(table, chosen, groups, VALUES, parts=2, level="nominal", clustered=True)
+    assert (two.judge.number, two.people.number, two.judge.units) == (8, 4, 4)
+    assert (one.judge.number, one.people.number, one.judge.units) == (0, 0, 0)
+    assert math.isnan(one.share.value)
 
 
 def test_each_part_is_what_it_is_alone():
@@ -144,10 +175,11 @@ def test_answers_that_are_on_both_sides_leave_nothing_of_an_equal_difference():
     assert against.images.change.ravel() == pytest.approx(alone.images.change.ravel())
 
 
-def test_a_person_who_answers_alone_has_no_people_beside_them():
+def test_where_everybody_answers_alone_nothing_is_compared():
     found = found_of([(1, 1, 5, 0), (2, 2, 5, 1)], {1: 0, 2: 0}, clustered=True)
-    assert (found.people.number, found.judge.number, found.judge.equal) == (0, 2, 1)
+    assert (found.people.number, found.judge.number, found.judge.equal) == (0, 0, 0)
     assert math.isnan(found.share.value)
+    assert found.annotators == 0
 
 
 def test_confusion_adds_up_to_all_pairs_and_each_value_of_people_to_one():

@@ -12,9 +12,10 @@ from metrics.core.stats.means import mean_influences
 from metrics.core.stats.scales import Scale
 from metrics.machine_judges.stats.weighted_means import weighted_mean
 from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.metric import NothingToCompute
 from tests import factories
 from tests.metrics import cast, votes_cast
-from tests.metrics.machine_judges.judged import judge
+from tests.metrics.machine_judges.judged import answer, judge, planned
 from tests.metrics.machine_judges.test_judged_scores import (
     OF_DIFFERENCE,
     OF_JUDGE,
@@ -123,8 +124,9 @@ def test_shares_of_known_stereotypes_count_every_answer_as_the_study_does():
         share = sum(row.k for row in counted) / sum(row.n for row in counted)
         ours = found["stereotypical", group, "", OF_PEOPLE]
         assert (ours.value, ours.n) == (pytest.approx(share), sum(row.n for row in counted))
-    assert found["stereotypical", "Mexican", "", OF_JUDGE].value == 0.5
-    assert found["stereotypical", "", "", OF_JUDGE].value == pytest.approx(2 / 3)
+    # of its answers each counts for every answer of people: 4 of poor, 3 of tall, 3 of kind
+    assert found["stereotypical", "Mexican", "", OF_JUDGE].value == pytest.approx(4 / 7)
+    assert found["stereotypical", "", "", OF_JUDGE].value == pytest.approx(7 / 10)
     assert found["stereotypical", "Peruvian", "", OF_DIFFERENCE].value == pytest.approx(2 / 3)
 
 
@@ -200,3 +202,68 @@ def test_with_equal_weights_a_mean_has_the_influences_of_a_plain_one():
     assert found.step == plain.step
     with pytest.raises(ValueError, match="no rating"):
         weighted_mean([], [], [], [], Scale(1, 5))
+
+
+UNEVEN = {"poor": [1] * 9, "tall": [-1], "kind": [0] * 2, "warm": [1] * 3}
+"""Each attribute with the answer of everybody, who are more about some than about others."""
+
+
+@pytest.mark.parametrize("task", [TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS, TaskKind.ASSOCIATION])
+def test_a_judge_that_agrees_with_everybody_differs_in_nothing_however_many_rated_an_item(task):
+    said = {
+        text: 1 + abs(values[0]) if task != TaskKind.PREVALENCE else values[0]
+        for text, values in UNEVEN.items()
+    }
+    made = factories.task(factories.study(), kind=task, strata=("any",) * 9)
+    people = [factories.annotator() for _ in range(9)]
+    for text, answers in UNEVEN.items():
+        unit = votes_cast.association_unit(made, "Mexican", text)
+        for who in people[: len(answers)]:
+            factories.response(unit, values=[said[text]], who=who)
+    found = scores(made.study, judged_by_text(made.study, task, said))
+    apart = {key: row for key, row in found.items() if key[3] == OF_DIFFERENCE}
+    assert {key[1] for key in apart} == {"Mexican", ""}
+    for key, row in apart.items():
+        assert row.value == pytest.approx(0, abs=1e-12) or key[0][-2:] in ("_p", "_q")
+    assert all(
+        row.value is None or row.value > 0.999 for key, row in apart.items() if key[0][-2:] in ("_p", "_q")
+    )
+    name = next(key[0] for key in apart)
+    assert (found[name, "", "", OF_JUDGE].n, found[name, "", "", OF_PEOPLE].n) == (4, 15)
+
+
+def test_visual_attributes_of_several_units_weigh_as_many_as_rated_them():
+    """An attribute that is asked about twice, of which three people rated the one and one the other."""
+    study = cast.visual_study({"hat": [5, 5, 5], "kind": [1, 1, 1]})
+    again = factories.attribute_unit(study.tasks.get(), "hat", repeat=1)
+    factories.response(again, values=[1])
+    found = scores(
+        study,
+        judge(
+            study,
+            TaskKind.VISUAL_NATURE,
+            lambda option, *_: 1 if option.unit == again or option.attribute.text == "kind" else 5,
+        ),
+    )
+    for about in ("hat", ""):
+        assert (
+            found["visual_mean", "", about, OF_JUDGE].value
+            == found["visual_mean", "", about, OF_PEOPLE].value
+        )
+        assert found["visual_mean", "", about, OF_DIFFERENCE].value == 0
+
+
+@pytest.mark.parametrize("task", [TaskKind.VISUAL_NATURE, TaskKind.DEPICTION])
+def test_a_judge_of_whom_nothing_can_be_read_has_no_scores(task):
+    study = cast.depiction_study() if task == TaskKind.DEPICTION else cast.visual_study(RATED)
+    run = answer(planned(study, task, name="mumbler"), lambda job: "I would rather not say.")
+    with pytest.raises(NothingToCompute, match="No answer of the machine judge 'mumbler' can be read"):
+        scores(study, run)
+
+
+def test_a_judge_of_other_items_than_people_has_no_scores():
+    study = cast.visual_study(RATED)
+    run = judged_by_text(study, TaskKind.VISUAL_NATURE, dict.fromkeys(RATED, 4), name="alone")
+    Response.objects.all().delete()
+    with pytest.raises(NothingToCompute, match="no item that the machine judge 'alone' has a readable"):
+        scores(study, run)

@@ -113,6 +113,40 @@ def test_a_judge_that_answers_as_the_only_annotator_differs_in_nothing(study):
         assert theta.low < theta.value < theta.high
 
 
+def test_a_judge_that_agrees_with_everybody_differs_in_nothing_however_many_judged_a_page():
+    source = factories.source("uneven")
+    for text in SEEN[:2]:
+        factories.association(text=text, out_votes=(3, 0, 0), ratings=[1, 2, 4], from_source=source)
+    task = factories.task(
+        factories.study(stereotype_source=source), kind=TaskKind.DEPICTION, strata=("any",) * 6
+    )
+    people = [factories.annotator() for _ in range(6)]
+    shows = ([1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1])
+    for index, (seen, number) in enumerate(zip(shows, (6, 1, 2, 3), strict=True), start=1):
+        unit = factories.page_unit(task, picture=factories.image(index=index), texts=SEEN)
+        for who in people[:number]:
+            factories.response(unit, values=[*seen, 0], who=who)
+    said = dict(Judgement.objects.values_list("option", "value"))
+    found = scores(task.study, judge(task.study, TaskKind.DEPICTION, lambda option, *_: said[option.pk]))
+    apart = {key: row for key, row in found.items() if key[3] == OF_DIFFERENCE}
+    values = {row.value for key, row in apart.items() if key[0][-2:] not in ("_p", "_q")}
+    assert max(map(abs, values)) < 1e-12
+    assert {"l_stereo", "theta", "o", "likelihood"} <= {key[0] for key in apart}
+    hat = [found["likelihood", "Mexican", "hat", part] for part in (OF_JUDGE, OF_PEOPLE)]
+    assert [(row.n, row.k) for row in hat] == [(12, 10)] * 2
+
+
+def test_a_likelihood_of_1_is_as_sure_as_the_judges_own_answers(study):
+    run = judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute is not None))
+    found = scores(study, run)
+    Response.objects.exclude(annotator=Response.objects.first().annotator).delete()
+    once = scores(study, run)
+    for key, row in found.items():
+        if key[0] == "likelihood" and key[3] == OF_JUDGE:
+            assert row.value == 1
+            assert row.low == pytest.approx(once[key].low)
+
+
 def test_a_bias_for_one_group_is_found_there_and_not_elsewhere(study):
     said = as_first_person(study)[1]
     stereotypes = set(SEEN[:2])
@@ -158,7 +192,7 @@ def test_a_page_that_the_judge_could_not_answer_counts_on_neither_side(study):
         if key[0] in ("likelihood", "l_stereo", "l_random", "theta") and key[1] and key[3] == OF_PEOPLE
     } == known
     shown = {key[2]: row.n for key, row in found.items() if key[:2] == ("likelihood", "Mexican")}
-    assert shown == {"hat": 5, "poor": 5, "sombrero": 4, "kind": 4}
+    assert shown == {"hat": 15, "poor": 15, "sombrero": 12, "kind": 12}
 
 
 def test_a_page_that_people_have_not_answered_counts_on_neither_side(study):
@@ -167,8 +201,8 @@ def test_a_page_that_people_have_not_answered_counts_on_neither_side(study):
     Response.objects.filter(unit=unanswered).delete()
     found = scores(study, run)
     for attribute, images in (("hat", 4), ("sombrero", 5)):
-        assert found["likelihood", "Nepali", attribute, OF_JUDGE].n == images
-        assert found["likelihood", "Nepali", attribute, OF_PEOPLE].n == 3 * images
+        for part in (OF_JUDGE, OF_PEOPLE):  # the judge counts once for each of three people
+            assert found["likelihood", "Nepali", attribute, part].n == 3 * images
 
 
 def test_a_group_of_whose_stereotypes_one_was_answered_has_no_tendency(study):
@@ -201,7 +235,7 @@ def test_a_group_without_two_stereotypes_has_likelihoods_only():
     found = scores(study, judge(study, TaskKind.DEPICTION, as_first_person(study)[1]))
     assert {key[0] for key in found if key[1] == "Nepali"} == {"likelihood", "likelihood_p", "likelihood_q"}
     assert found["likelihood", "Mexican", "hat", OF_PEOPLE].stereotypical is True
-    assert found["likelihood", "Mexican", "hat", OF_JUDGE].k == 2
+    assert found["likelihood", "Mexican", "hat", OF_JUDGE].k == 2 * 3
 
 
 def test_without_intervals_there_are_values_only(study):

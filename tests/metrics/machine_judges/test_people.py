@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from annotation.models import Judgement, TaskKind
+from annotation.models import Annotator, Image, Judgement, Response, TaskKind
+from metrics.depiction.data import read_depiction
+from metrics.machine_judges import data
 from metrics.machine_judges.data import read_judge
 from metrics.machine_judges.people import both_frames, read_people
+from metrics.machine_judges.readings import verdicts
+from metrics.machine_judges.scores import alternative
+from metrics.score_runs.metric import NothingToCompute
+from tests import factories
 from tests.metrics import cast
 from tests.metrics.machine_judges.judged import judge
 
@@ -36,3 +43,75 @@ def test_only_images_that_both_answered_are_shared():
     one = type(first)(first.people, first.judge.only(first.judge.images != lost))
     assert lost not in one.shared().people.images
     assert len(set(one.shared().people.images.tolist())) == 1
+
+
+def another_version(study):
+    """The second version of the task, with the attributes and people of the first; people see everything."""
+    old = study.tasks.get()
+    new = factories.task(study, kind=TaskKind.DEPICTION, version=2)
+    people = Annotator.objects.order_by("pk")
+    for place, picture in enumerate(Image.objects.filter(units__task=old).order_by("pk")):
+        unit = factories.page_unit(new, picture=picture, texts=cast.TEXTS)
+        assert unit.position == place + 1
+        for who in people:
+            factories.response(unit, values=[1, 1, 1, 1, 0], who=who)
+    return new
+
+
+def test_people_who_answered_another_version_of_the_task_are_not_compared():
+    study = cast.depiction_study()
+    run = judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute_id is None))
+    before = [both.people.sums() for both in both_frames(read_judge(run, study))]
+    new = another_version(study)
+    after = [both.people.sums() for both in both_frames(read_judge(run, study))]
+    assert [[each.tolist() for each in sums] for sums in after] == [
+        [each.tolist() for each in sums] for sums in before
+    ]
+    for by_response in (True, False):
+        k, n = next(read_depiction(study, by_response=by_response, task=new)).sums()
+        assert k[:-1].tolist() == n[:-1].tolist() == [6] * 4
+        assert next(read_depiction(study, by_response=by_response)).sums()[1].tolist() == [12] * 5
+
+
+def test_a_group_that_was_shown_in_another_version_only_has_no_frame():
+    study = cast.depiction_study()
+    new = another_version(study)
+    Response.objects.filter(unit__task=new, unit__image__group__name="Nepali").delete()
+    for by_response in (True, False):
+        found = read_depiction(study, by_response=by_response, task=new)
+        assert [frame.group for frame in found] == ["Mexican"]
+
+
+def test_the_alternative_annotator_test_counts_one_version_of_the_task_before_it_begins():
+    study = cast.depiction_study()
+    judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute_id is None), name="j")
+    another_version(study)
+    alternative.check_inputs(study, {"judge": "j", "epsilon": "0.1", "least": "16"})
+    with pytest.raises(NothingToCompute, match="least"):
+        alternative.check_inputs(study, {"judge": "j", "epsilon": "0.1", "least": "17"})
+
+
+def test_the_verdicts_of_a_judge_are_found_once(monkeypatch):
+    study = cast.depiction_study()
+    run = judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute_id is None), again=2)
+    asked = []
+
+    def counted(readings, variant):
+        asked.append(variant)
+        return verdicts(readings, variant)
+
+    monkeypatch.setattr(data, "verdicts", counted)
+    found = read_judge(run, study)
+    assert len(list(both_frames(found))) == 2
+    assert len(found.verdicts("order").options) == 2 * 5
+    assert len(found.verdicts().options) == 4 * 5
+    assert asked == ["base", "order"]
+
+
+def test_a_page_of_the_judge_is_repeated_for_each_person_who_answered_it():
+    study = cast.depiction_study()
+    run = judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute_id is None))
+    first = next(iter(both_frames(read_judge(run, study))))
+    first = type(first)(first.people.only(np.array([0, 1, 2, 3])), first.judge)  # three answers, then one
+    shared = first.shared()
+    assert sorted(shared.judge.images.tolist()) == sorted(shared.people.images.tolist())
