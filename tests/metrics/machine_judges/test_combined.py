@@ -145,7 +145,9 @@ def test_ratings_have_means(kind, name, scale, skipped):
             if value != skipped
         ]
         values, about, who = np.array(kept, dtype=np.float64).T
-        weights = equal_weights(about, np.ones(len(about))) if kind == TaskKind.ASSOCIATION else np.ones(len(about))
+        weights = (
+            equal_weights(about, np.ones(len(about))) if kind == TaskKind.ASSOCIATION else np.ones(len(about))
+        )
         for rest in (0, 1):  # the groups have as many items as each other
             weights[about % 2 == rest] /= weights[about % 2 == rest].sum()
         if kind == TaskKind.VISUAL_NATURE:
