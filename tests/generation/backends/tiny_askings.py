@@ -25,7 +25,6 @@ _TEXT = {
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
-    "max_position_embeddings": 256,
     "initializer_range": 0.5,  # so that what it reads changes what it writes
 }
 _VISION = {
@@ -39,12 +38,14 @@ _VISION = {
 }
 
 
-def llama(folder: Path, *, template: str | None = CHAT, seed: int = 0) -> Path:
+def llama(folder: Path, *, template: str | None = CHAT, seed: int = 0, positions: int = 256) -> Path:
     """Llama over bytes."""
     transformers = _seeded(seed)
     tokenizer = _tokenizer(template)
     ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
-    config = transformers.LlamaConfig(vocab_size=len(tokenizer), **_TEXT, **ids)
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer), **_TEXT, max_position_embeddings=positions, **ids
+    )
     model = transformers.LlamaForCausalLM(config)
     model.generation_config.repetition_penalty = 5.0  # the model's own, which must not apply
     return _saved(folder, model, tokenizer)
@@ -67,14 +68,17 @@ def gpt2(folder: Path, *, seed: int = 0) -> Path:
     return _saved(folder, transformers.GPT2LMHeadModel(config), tokenizer)
 
 
-def llava(folder: Path, *, template: str | None = CHAT, seed: int = 0) -> Path:
+def llava(folder: Path, *, template: str | None = CHAT, seed: int = 0, positions: int = 256) -> Path:
     """LLaVA: a CLIP of 4 patches, and Llama."""
     transformers = _seeded(seed)
     tokenizer = _tokenizer(template)
     config = transformers.LlavaConfig(
         vision_config=transformers.CLIPVisionConfig(projection_dim=16, **_VISION),
         text_config=transformers.LlamaConfig(
-            vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **_TEXT
+            vocab_size=len(tokenizer),
+            pad_token_id=tokenizer.pad_token_id,
+            **_TEXT,
+            max_position_embeddings=positions,
         ),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
