@@ -104,7 +104,7 @@ def test_every_block_runs_from_top_to_bottom(live_server, worker, monkeypatch, t
     assert tokens.authenticate(secret=leaked.secret) is None
     assert (tmp_path / "looks-release.zip").stat().st_size > 0
     assert (tmp_path / "consensus.svg").read_bytes().startswith(b"<svg")
-    assert told["judged"]["finding"]
+    assert told["judged"]["warnings"]
     assert (tmp_path / "judge.csv").read_text(encoding="utf-8").startswith("judge,study,")
     assert (tmp_path / "looks.zip").stat().st_size > 0
     assert len(told["picture"]) > 100

@@ -23,23 +23,28 @@ Value = Callable[[Option, str, int], int]
 Boxes = Callable[[Option], Sequence[Sequence[float]]]
 
 
-def name_files(study: Study) -> None:
-    """Let the images of the study that have no file have the name of one: judges are not shown others."""
-    Image.objects.filter(units__task__study=study, file="").update(file="made-up.png", sha256="0" * 64)
+def name_files(study: Study) -> list[int]:
+    """Let the images of the study that have no file have the name of one, since judges are not shown others;
+    which these are."""
+    nameless = list(Image.objects.filter(units__task__study=study, file="").values_list("pk", flat=True))
+    Image.objects.filter(pk__in=nameless).update(file="made-up.png", sha256="0" * 64)
+    return nameless
 
 
 def planned(
     study: Study, task: str, *, times: int = 1, temperature: float = 0.0, name: str = "", **choice
 ) -> Run:
-    """A planned run of a judge, without answers. The images of the study get the name of a file."""
-    name_files(study)
+    """A planned run of a judge, without answers. Images need no file."""
+    named = name_files(study)
     recipe = recipe_kind(task)(
         backend="fake", model="fake-judge", temperature=temperature, times=times, max_tokens=400
     )
     plan = plan_judge(
         recipe=recipe, choice=Choice(study=study, task=task, **choice), name=name, limits=Limits()
     )
-    return runs.ensure(plan=plan, by=None).run
+    run = runs.ensure(plan=plan, by=None).run
+    Image.objects.filter(pk__in=named).update(file="", sha256="")
+    return run
 
 
 def judge(study: Study, task: str, value: Value, *, boxes: Boxes | None = None, **planning) -> Run:

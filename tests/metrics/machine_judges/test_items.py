@@ -18,7 +18,7 @@ from metrics.machine_judges.queries.item_rows import SAMPLES_SHOWN, TEXT_SHOWN
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 from tests.metrics import cast
-from tests.metrics.machine_judges.judged import answer, judge, planned
+from tests.metrics.machine_judges.judged import answer, judge, name_files, planned
 
 pytestmark = pytest.mark.django_db
 HOSTILE = '</p><script>alert("x")</script>'
@@ -223,6 +223,7 @@ def test_nobody_is_named_and_what_the_judge_wrote_is_text(study, lead, client):
 
 
 def test_images_are_blurred_if_the_study_says_so(study, lead, client):
+    name_files(study)
     run = judge(study, TaskKind.DEPICTION, hats)
     assert "is-blurred" not in page_of(client, run, lead)
     type(study).objects.filter(pk=study.pk).update(blur_images=True)

@@ -95,7 +95,7 @@ def test_an_item_without_an_answer_of_the_judge_counts_on_neither_side():
     study = cast.visual_study(RATED)
     run = judged_by_text(study, TaskKind.VISUAL_NATURE, dict.fromkeys(RATED, 4))
     lost = study.tasks.get().units.get(attribute__text="kind")
-    Answer.objects.filter(run=run, job__key=f"{lost.pk}.base").update(text="maybe")
+    Answer.objects.filter(run=run, job__key=f"{lost.position}.base").update(text="maybe")
     found = scores(study, run)
     Response.objects.filter(unit=lost).delete()
     known = {row.attribute: row.value for row in of_people(study, "visual_nature", "mean_score")}

@@ -182,7 +182,7 @@ def test_a_bias_for_one_group_is_found_there_and_not_elsewhere(study):
 def test_a_page_that_the_judge_could_not_answer_counts_on_neither_side(study):
     run = judge(study, TaskKind.DEPICTION, as_first_person(study)[1])
     lost = Unit.objects.filter(task__study=study, page=2, image__group__name="Mexican").first()
-    assert Answer.objects.filter(run=run, job__key=f"{lost.pk}.base").update(text="I cannot say.") == 1
+    assert Answer.objects.filter(run=run, job__key=f"{lost.position}.base").update(text="I cannot say.") == 1
     found = scores(study, run)
     Response.objects.filter(unit=lost).delete()
     known = values(study, "likelihood") | values(study, "tendency")

@@ -51,9 +51,9 @@ def test_ratings_are_read_in_both_orders_of_the_scale():
         verdicts = found.verdicts(variant)
         assert sorted(verdicts.values.tolist()) == [2, 5]
     prompts = dict(run.jobs.values_list("key", "prompt"))
-    unit = found.items.units[0]
-    assert "A. Strongly agree" in prompts[f"{unit}.base"]
-    assert "A. Unsure" in prompts[f"{unit}.order"]
+    position = found.items.positions[0]
+    assert "A. Strongly agree" in prompts[f"{position}.base"]
+    assert "A. Unsure" in prompts[f"{position}.order"]
 
 
 def test_the_most_frequent_answer_is_the_verdict_and_of_equals_the_first():
@@ -80,8 +80,9 @@ def test_each_unusable_answer_keeps_its_unit_variant_and_sample():
     run = planned(study, TaskKind.VISUAL_NATURE, times=2, temperature=1.0, again=1)
     bad = run.jobs.filter(key__endswith=".order", number=2).get()
     found = read_judge(answer(run, lambda job: "" if job.pk == bad.pk else "A"), study).readings
-    unit, _, variant = bad.key.partition(".")
-    assert found.unusable_units.tolist() == [int(unit)]
+    position, _, variant = bad.key.partition(".")
+    unit = study.tasks.get().units.get(position=position)
+    assert found.unusable_units.tolist() == [unit.pk]
     assert found.names[found.unusable_variants[0]] == variant
     assert found.unusable_samples.tolist() == [2]
     assert PROBLEMS[found.unusable_problems[0]] == Problem.EMPTY
