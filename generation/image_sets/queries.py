@@ -72,8 +72,7 @@ def image_set_rows(sets: Sequence[ImageSet], *, user: User) -> list[SetRow]:
 def gallery(
     image_set: ImageSet, *, user: User, group: str = "", prompt_set: str = "", page: str | int | None = None
 ) -> Gallery:
-    """A page of a set's images, by group and number. `group`: a group's id, "" for all; `runs`:
-    those that `user` may see."""
+    """A page of a set's images, by group and number, and the runs that `user` may see. `group`: an id."""
     images = image_set.images.select_related("group").order_by("group__name", "group", "index")
     counted = images.order_by().values_list("group").annotate(Count("pk"))
     numbers = dict(counted)

@@ -44,11 +44,6 @@ class Items:
     regions: tuple[str, ...]
     positions: Ints
 
-    @property
-    def places(self) -> dict[int, int]:
-        """Option -> its place."""
-        return {pk: place for place, pk in enumerate(self.options.tolist())}
-
 
 @dataclass(frozen=True)
 class Judge:

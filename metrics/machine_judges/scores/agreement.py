@@ -13,6 +13,7 @@ from metrics.core.fingerprints import profiles_fingerprint
 from metrics.core.stats.checks import Ints
 from metrics.machine_judges.data import Judge
 from metrics.machine_judges.design import BASE, SAMPLES, Boxes
+from metrics.machine_judges.people import read_people
 from metrics.machine_judges.readings import counted_problems
 from metrics.machine_judges.scores.agreement_data import (
     Answered,
@@ -20,7 +21,6 @@ from metrics.machine_judges.scores.agreement_data import (
     clusters_of,
     read_answered,
     read_box_pairs,
-    read_people_of,
     read_units,
 )
 from metrics.machine_judges.scores.agreement_rows import box_rows, rating_rows
@@ -44,7 +44,7 @@ def judge_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
     if by not in {"none", *GROUPINGS}:
         raise ValueError(f"Annotators can be compared by none, {', '.join(GROUPINGS)}; not by '{by}'.")
     judge = judge_of(inputs.study, inputs.parameters)
-    units, people = read_units(judge), read_people_of(judge)
+    units, people = read_units(judge), read_people(judge.study, judge.task, judge.items)
     answered = read_answered(judge, units, people, by=None if by == "none" else by)
     rows: list[ScoreRow] = []
     for reading in readings(judge.design.task):

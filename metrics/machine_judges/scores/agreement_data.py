@@ -18,7 +18,7 @@ from metrics.core.answers import counted_responses
 from metrics.core.columns import read_columns
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Ints
 from metrics.machine_judges.data import NONE_OF_ABOVE, Judge
-from metrics.machine_judges.people import PeopleAnswers, read_people
+from metrics.machine_judges.people import PeopleAnswers
 
 NO_GROUP = -1
 """Stands for no region and for no group of annotators in arrays of places."""
@@ -160,11 +160,6 @@ def read_answered(judge: Judge, units: Units, people: PeopleAnswers, *, by: str 
         people=people.annotators,
         about=_subjects(judge, people.options, *_groups(judge, people, raters, by)),
     )
-
-
-def read_people_of(judge: Judge) -> PeopleAnswers:
-    """The judgements of people about the judge's items."""
-    return read_people(judge.study, judge.task, judge.items)
 
 
 def read_box_pairs(judge: Judge, units: Units, people: PeopleAnswers) -> BoxPairs:
