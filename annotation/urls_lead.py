@@ -7,13 +7,14 @@ from annotation.catalogue import views as catalogue_views
 from annotation.imports import views as imports_views
 from annotation.participation.views import people
 from annotation.releases import views as releases_views
-from annotation.setup.views import wizard
+from annotation.setup.views import gold, wizard
 from annotation.webhooks import views as webhooks_views
 
 urlpatterns = [
     path("setup/", wizard.setup, name="setup"),
     path("setup/<slug:name>/study.toml", wizard.setup_file, name="setup_file"),
     path("setup/<slug:name>/discard/", wizard.setup_discard, name="setup_discard"),
+    path("setup/<slug:name>/gold/", gold.setup_gold, name="setup_gold"),
     path("setup/<slug:name>/<slug:step>/", wizard.setup_step, name="setup_step"),
     path("catalogue/", catalogue_views.association_list, name="catalogue"),
     path("catalogue/associations/<int:pk>/", catalogue_views.association, name="association"),

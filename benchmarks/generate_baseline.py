@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,18 +50,29 @@ WAYS = {
 _kept: list[Any] = []  # torch forgets the operators that a Library declares when nothing holds it
 
 
-def each_way(folder: Path, recipe: Any, *, gpu: bool) -> dict[str, dict[str, float]]:
+SIZES = (4, 8, 16, 32, 64)
+
+
+def each_way(
+    folder: Path,
+    recipe: Any,
+    *,
+    gpu: bool,
+    ways: Collection[str] = tuple(WAYS),
+    sizes: Collection[int] = SIZES,
+) -> dict[str, dict[str, float]]:
     """Way -> batch size -> images per second of an ImageRecipe's pipeline, each in a process of its own.
 
-    Ways that compile are measured on a GPU only, at the two batch sizes that were best without; one that
-    fails there is left out, and its error printed.
+    Ways that compile are measured on a GPU only, at the two batch sizes that were best with fused
+    projections, which are therefore always measured; one that fails there is left out, and its error
+    printed. Without a GPU the only size is 1.
     """
     found: dict[str, dict[str, float]] = {}
-    sizes = [4, 8, 16, 32, 64] if gpu else [1]
+    sizes = sorted(sizes) if gpu else [1]
     env = {name: value for name, value in os.environ.items() if name != "CUBLAS_WORKSPACE_CONFIG"}  # ours
     call = {"num_inference_steps": recipe.steps, "width": recipe.width, "height": recipe.height}
     for name, way in WAYS.items():
-        if way.compiled and not gpu:
+        if (name not in ways and name != "fused projections") or (way.compiled and not gpu):
             continue
         if way.compiled:
             before = found["fused projections"]

@@ -20,4 +20,5 @@ urlpatterns = [
     path("generation/sets/<slug:name>/", image_sets.image_set_gallery, name="image_set"),
     path("generation/images/<int:pk>/", image_sets.image_page, name="image_history"),
     path("generation/upload/", uploads.upload, name="upload"),
+    path("setup/<slug:name>/images/upload/", uploads.study_images, name="study_images"),
 ]

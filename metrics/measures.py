@@ -6,6 +6,7 @@ from metrics.comparisons import ranking_scores
 from metrics.comparisons import registry as comparisons
 from metrics.depiction import registry as depiction
 from metrics.depiction import sensitivity_scores
+from metrics.league import registry as league
 from metrics.machine_judges.scores import registry as machine_judges
 from metrics.pull import registry as pull
 from metrics.score_runs.metric import Metric
@@ -17,6 +18,7 @@ METRICS: tuple[Metric, ...] = (
     *sensitivity_scores.METRICS,
     *comparisons.METRICS,
     *ranking_scores.METRICS,
+    *league.METRICS,
     *visual_nature.METRICS,
     *captions.METRICS,
     *pull.METRICS,

@@ -12,6 +12,7 @@ from metrics.depiction import views as depiction
 from metrics.embedding_tests.views import results as embedding_test_results
 from metrics.embedding_tests.views import storing as embedding_test_files
 from metrics.inference import views as inference
+from metrics.league import views as league
 from metrics.machine_judges.views import items as judge_items
 from metrics.machine_judges.views import judges as machine_judges
 from metrics.machine_judges.views import results as judge_results
@@ -19,6 +20,7 @@ from metrics.marking import views as marking
 from metrics.planning import views as planning
 from metrics.pull import views as pull
 from metrics.quality import views as quality
+from metrics.report import views as report
 from metrics.score_runs import views as score_runs
 from metrics.visual_nature import views as visual_nature
 from metrics.visual_questions import views as visual_questions
@@ -60,6 +62,8 @@ urlpatterns = [
     path(_CANDIDATES, candidates.candidates, name="candidates"),
     path(f"{_CANDIDATES}candidates/<int:candidate>/", candidates.candidate, name="candidate"),
     path(f"{_CANDIDATES}<slug:action>/", candidates.candidate_action, name="candidate_action"),
+    path("league/", league.league, name="league"),
+    path("league/table.csv", league.league_csv, name="league_csv"),
     path("methods/", score_runs.methods, name="methods"),
     path("inference/", inference.inference_list, name="inference_runs"),
     path("inference/new/", inference.new_inference, name="new_inference"),
@@ -127,6 +131,9 @@ urlpatterns = [
     path("studies/<slug:name>/plan/plan.<slug:fmt>", planning.plan_file, name="plan_file"),
     path(f"{_JUDGE}items/", judge_items.judge_items, name="judge_items"),
     path(f"{_JUDGE}answers.csv", judge_items.judge_answers, name="judge_answers"),
+    path("studies/<slug:name>/report/", report.report, name="report"),
+    path("studies/<slug:name>/report/report.zip", report.report_zip, name="report_zip"),
+    path("studies/<slug:name>/report/scores/", report.report_scores, name="report_scores"),
     path("studies/<slug:name>/pull/", pull.pull, name="pull"),
     path(_JUDGE, judge_results.judge, name="judge"),
     path(f"{_JUDGE}figures/<slug:figure>.<slug:fmt>", judge_results.judge_figure, name="judge_figure"),

@@ -12,12 +12,14 @@ from metrics.dashboards import api as dashboards
 from metrics.depiction import api as depiction
 from metrics.embedding_tests import api as embedding_tests
 from metrics.inference import api as inference
+from metrics.league import api as league
 from metrics.machine_judges.api import items as judge_items
 from metrics.machine_judges.api import judges as machine_judges
 from metrics.machine_judges.api import results as judge_results
 from metrics.marking import api as marking
 from metrics.planning import api as planning
 from metrics.quality import api as quality
+from metrics.report import api as report
 from metrics.score_runs import api as score_runs
 from metrics.visual_questions import api as visual_questions
 from metrics.votes import api as votes
@@ -136,6 +138,7 @@ urlpatterns = [
     path("studies/<slug:name>/agreement", agreement.Agreement.as_view(), name="agreement"),
     path("studies/<slug:name>/identities", depiction.Identities.as_view(), name="identities"),
     path("studies/<slug:name>/progress", dashboards.Progress.as_view(), name="progress"),
+    path("studies/<slug:name>/league", league.OneLeague.as_view(), name="league"),
     path("studies/<slug:name>/quality", quality.Quality.as_view(), name="quality"),
     path("studies/<slug:name>/judges", machine_judges.Judges.as_view(), name="judges"),
     path(f"{_JUDGE}/items", judge_items.JudgeItems.as_view(), name="judge_items"),
@@ -147,6 +150,7 @@ urlpatterns = [
         name="plan_figure",
     ),
     path("studies/<slug:name>/judges/<int:number>", judge_results.JudgeResults.as_view(), name="judge"),
+    path("studies/<slug:name>/report", report.Report.as_view(), name="report"),
     path("studies/<slug:name>/gallery", depiction.Gallery.as_view(), name="gallery"),
     path("studies/<slug:name>/figures", dashboards.Figures.as_view(), name="figures"),
     path(_FIGURE, dashboards.OneFigure.as_view(), name="figure"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import gc
 import itertools
 import os
+import pickle
 import shutil
 import sqlite3
 import subprocess
@@ -248,7 +248,7 @@ class Kept:
     def copied(self, folder: Path) -> Any:
         """For one test, whose files are in `folder`."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
-        return copy.deepcopy(self.made)
+        return pickle.loads(pickle.dumps(self.made))  # in a fifth of the time of a deep copy
 
 
 def files_in(folder: Path) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
 from django.contrib.auth import get_user_model
@@ -60,6 +62,14 @@ def group(name: str = "Mexican", **fields) -> IdentityGroup:
 
 def attribute(text: str | None = None) -> Attribute:
     return Attribute.objects.get_or_create(text=text or f"attribute {next(_numbers)}")[0]
+
+
+def attributes(texts: Sequence[str]) -> list[Attribute]:
+    """The attribute of each text, in two statements."""
+    known = Attribute.objects.in_bulk(texts, field_name="text")
+    missing = [Attribute(text=text) for text in dict.fromkeys(texts) if text not in known]
+    known.update((made.text, made) for made in Attribute.objects.bulk_create(missing))
+    return [known[text] for text in texts]
 
 
 def association(
@@ -159,19 +169,14 @@ def attribute_unit(of: Task, text: str | None = None, **fields) -> Unit:
 
 def attribute_units(of: Task, number: int) -> None:
     """What so many calls of `attribute_unit` make for the one task of a new study, in a few statements."""
-    texts = [f"attribute {next(_numbers)}" for _ in range(number)]
-    attributes = Attribute.objects.bulk_create(Attribute(text=text) for text in texts)
+    shown = attributes([f"attribute {next(_numbers)}" for _ in range(number)])
     units = Unit.objects.bulk_create(
-        Unit(task=of, position=position, attribute=each) for position, each in enumerate(attributes, start=1)
+        Unit(task=of, position=position, attribute=each) for position, each in enumerate(shown, start=1)
     )
     Option.objects.bulk_create(
         Option(unit=each, attribute=each.attribute, role=OptionRole.STIMULUS, position=1) for each in units
     )
-    places = [(unit, index, stratum) for unit in units for index, stratum in enumerate(of.strata)]
-    Slot.objects.bulk_create(
-        Slot(study=of.study, unit=unit, index=index, stratum=stratum, queue=queue)
-        for queue, (unit, index, stratum) in enumerate(places, start=1)
-    )
+    open_slots(*units)
 
 
 def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrero", "poor", "kind")) -> Unit:
@@ -180,8 +185,8 @@ def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrer
     Option.objects.bulk_create(
         [
             *(
-                Option(unit=made, attribute=attribute(text), role=OptionRole.UNASSIGNED, position=position)
-                for position, text in enumerate(texts, 1)
+                Option(unit=made, attribute=shown, role=OptionRole.UNASSIGNED, position=position)
+                for position, shown in enumerate(attributes(texts), 1)
             ),
             Option(unit=made, role=OptionRole.NONE_OF_ABOVE, position=len(texts) + 1),
         ]
@@ -190,11 +195,15 @@ def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrer
     return made
 
 
-def open_slots(of: Unit) -> list[Slot]:
-    first = Slot.objects.filter(study=of.task.study).count() + 1
+def open_slots(*units: Unit) -> list[Slot]:
+    """The slots of units of one study, at the end of its queue."""
+    places = [(unit, index, stratum) for unit in units for index, stratum in enumerate(unit.task.strata)]
+    study = {unit.task.study_id for unit in units}
     return Slot.objects.bulk_create(
-        Slot(study=of.task.study, unit=of, index=index, stratum=stratum, queue=first + index)
-        for index, stratum in enumerate(of.task.strata)
+        Slot(study=unit.task.study, unit=unit, index=index, stratum=stratum, queue=queue)
+        for queue, (unit, index, stratum) in enumerate(
+            places, start=Slot.objects.filter(study__in=study).count() + 1
+        )
     )
 
 
@@ -214,39 +223,57 @@ def enrolment(of: Study, *, who: Annotator | None = None, consented: bool = Fals
 
 
 def response(
-    of: Unit,
-    *,
-    values: list[int] | None = None,
-    who: Annotator | None = None,
-    justification: str = "",
-    **fields,
+    of: Unit, *, values: Sequence[int] | None = None, who: Annotator | None = None, justification="", **fields
 ) -> Response:
     """A current response that fills the unit's next open slot; one value an option (default: all 0,
     or the first label of the scale)."""
     slot = of.slots.filter(state=SlotState.OPEN).order_by("index").first()
     assert slot is not None, "the unit has no open slot left"
     Slot.objects.filter(pk=slot.pk).update(state=SlotState.FILLED, annotator=who)
+    made = _response(of, slot, who, **fields)
+    made.save(force_insert=True)
+    options = of.options.order_by("position")
+    Judgement.objects.bulk_create(_judgements(made, list(options), values, justification))
+    return made
+
+
+def responses(said: Iterable[tuple[Unit, Sequence[int] | None, Annotator | None]]) -> None:
+    """Many of them in a few statements: of each the unit, the values and who gave them."""
+    said = list(said)
+    units = {unit.pk for unit, _, _ in said}
+    slots, options, filled = defaultdict(list), defaultdict(list), defaultdict(list)
+    for slot in Slot.objects.filter(unit__in=units, state=SlotState.OPEN).order_by("unit", "-index"):
+        slots[slot.unit_id].append(slot)
+    for option in Option.objects.filter(unit__in=units).order_by("unit", "position"):
+        options[option.unit_id].append(option)
+    made, judgements = [], []
+    for unit, values, who in said:
+        assert slots[unit.pk], "the unit has no open slot left"
+        slot = slots[unit.pk].pop()
+        filled[who].append(slot.pk)
+        made.append(_response(unit, slot, who))
+        judgements += _judgements(made[-1], options[unit.pk], values)
+    for who, places in filled.items():
+        Slot.objects.filter(pk__in=places).update(state=SlotState.FILLED, annotator=who)
+    Response.objects.bulk_create(made)
+    Judgement.objects.bulk_create(judgements)
+
+
+def _response(of: Unit, slot: Slot, who: Annotator | None, **fields) -> Response:
     now = timezone.now()
-    made = Response.objects.create(
-        unit=of,
-        slot=slot,
-        annotator=who,
-        client_key=uuid4(),
-        task_version=of.task.version,
-        started_at=fields.pop("started_at", now),
-        submitted_at=fields.pop("submitted_at", now),
-        active_ms=fields.pop("active_ms", 1500),
-        **fields,
-    )
-    options = list(of.options.order_by("position"))
-    default = 0 if of.task.kind == TaskKind.DEPICTION else scales.SCALES[of.task.kind][0].value
-    Judgement.objects.bulk_create(
+    usual = {"task_version": of.task.version, "started_at": now, "submitted_at": now, "active_ms": 1500}
+    return Response(unit=of, slot=slot, annotator=who, client_key=uuid4(), **(usual | fields))
+
+
+def _judgements(of: Response, options, values, justification: str = "") -> list[Judgement]:
+    kind = of.unit.task.kind
+    default = 0 if kind == TaskKind.DEPICTION else scales.SCALES[kind][0].value
+    return [
         Judgement(
-            response=made, option=option, value=value, position=option.position, justification=justification
+            response=of, option=option, value=value, position=option.position, justification=justification
         )
         for option, value in zip(options, values or [default] * len(options), strict=True)
-    )
-    return made
+    ]
 
 
 def rating_study(*, texts=("sombrero", "kind", "poor"), strata=("any", "any", "any"), **fields) -> Study:

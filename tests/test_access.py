@@ -6,6 +6,7 @@ The list of URLs comes from the resolver: a URL that is added without saying her
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from collections.abc import Iterator
 
@@ -15,7 +16,9 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.files.base import ContentFile
 from django.db import transaction
+from django.test import Client
 from django.urls import URLResolver, get_resolver, resolve, reverse
+from PIL import Image as PillowImage
 
 from annotation.models import (
     CatalogueImport,
@@ -41,6 +44,9 @@ from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.inference.answered import add_pair, empty_run
 from tests.metrics.machine_judges.judged import judge
 from tests.metrics.visual_questions import asked as questions
+from tests.primary_actions import primary
+from tests.pure import made_once
+from tests.strict import inert, strict
 
 pytestmark = pytest.mark.django_db
 
@@ -63,7 +69,8 @@ READ_ONLY = (LOGIN, 405, 405, 405, 405, 405)
 # URL name -> (GET, POST), each with one status for each of ROLES, asked for an open study.
 # POST sends an empty form: 405 where nothing can be sent, 404 or 403 where it is not theirs.
 EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "home": (ACCOUNTS, READ_ONLY),
+    # without a login: to the login, unless the demonstration was made (tests/annotation/demo/test_entry.py)
+    "home": (ACCOUNTS, NO_SUCH),
     **dict.fromkeys(("healthz", "readyz"), (EVERYBODY, NO_SUCH)),
     # without the setting METRICS_TOKEN there is no such address; who knows the token: test_metrics_page.py
     "metrics": ((NONE,) * 6, NO_SUCH),
@@ -81,7 +88,8 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "password_change_done": (ACCOUNTS, READ_ONLY),
     # a link that has been used, or never was one
     "password_reset_confirm": (EVERYBODY, EVERYBODY),
-    **dict.fromkeys(("health_page", "health_live", "accounts", "account"), (ADMINS, READ_ONLY)),
+    **dict.fromkeys(("health_page", "health_live", "account"), (ADMINS, READ_ONLY)),
+    "accounts": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     "account_action": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 302)),
     # without saying with whom
     "account_merge": ((LOGIN, NONE, NONE, NONE, NONE, 302), (LOGIN, NONE, NONE, NONE, NONE, 302)),
@@ -119,6 +127,7 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     # without saying in which format
     "export_download": ((LOGIN, NONE, NONE, NONE, NONE, 422), READ_ONLY),
     "image_file": ((LOGIN, NONE, 200, 200, NONE, 200), READ_ONLY),
+    "thumbnail_file": ((LOGIN, NONE, 200, 200, NONE, 200), READ_ONLY),
     "people": (LEADS, READ_ONLY),
     "fill_rates": (LEADS, READ_ONLY),
     "study_status": (READ_ONLY, NOBODY),  # without saying which status
@@ -188,6 +197,10 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "methods": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
     **dict.fromkeys(("quality", "quality_csv"), (LEADS, READ_ONLY)),
     **dict.fromkeys(("plan_study", "plan_figure", "plan_file"), (LEADS, READ_ONLY)),
+    "report": (LEADS, READ_ONLY),
+    # no scores are stored yet
+    "report_zip": ((LOGIN, NONE, NONE, 409, NONE, 409), READ_ONLY),
+    "report_scores": (READ_ONLY, (LOGIN, NONE, NONE, 302, NONE, 302)),
     # a lead sees the judges; who may also set up studies plans them
     "judges": (LEADS, READ_ONLY),
     "new_judge": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
@@ -201,6 +214,9 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(("figures", "figure_page", "figure"), (LEADS, READ_ONLY)),
     **dict.fromkeys(("agreement", "attributes", "attribute", "gallery", "compare"), (LEADS, READ_ONLY)),
     "pull": (LEADS, READ_ONLY),
+    "league": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
+    # no study is named
+    "league_csv": ((LOGIN, *[NONE] * 5), READ_ONLY),
     # about the catalogue: whoever leads a study reads them, whoever may set one up asks
     **dict.fromkeys(
         ("inference_runs", "inference", "inference_figure"), (RESEARCH, (LOGIN, NONE, NONE, 405, 405, 405))
@@ -230,8 +246,21 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     ),
     "new_visual_questions": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
+    # the study is open, and set up no more
+    **dict.fromkeys(("study_images", "setup_gold"), (NOBODY, NOBODY)),
     # there is no run to try again
     "retry_scores": (READ_ONLY, NOBODY),
+    # only who leads a study tries it; the forms are empty
+    "try_study": (LEADS, READ_ONLY),
+    "try_annotate": (LEADS, NOBODY),
+    "try_end": (LEADS, LEADS),
+    **dict.fromkeys(
+        ("try_items", "try_answers", "try_skips", "try_corrections"),
+        (READ_ONLY, (LOGIN, NONE, NONE, 400, NONE, 400)),
+    ),
+    "try_token": (LEADS, READ_ONLY),
+    # there is no demonstration here
+    "demo_entry": (NO_SUCH, (NONE,) * 6),
 }
 # Pages of studies that ask about images; everything else is asked for the study of attributes.
 ABOUT_IMAGES = {"identities", "identity", "gallery", "compare"}
@@ -251,6 +280,7 @@ WITHOUT_STUDY = {
     "profile",
     "tokens",
     "methods",
+    *("league", "league_csv"),
     *("inference_runs", "new_inference"),
     *("embedding_tests", "new_embedding_tests"),
     *("visual_questions", "new_visual_questions", "marking"),
@@ -266,10 +296,12 @@ WITHOUT_STUDY = {
     "upload",
     *("health_page", "health_live", "accounts"),
     *("catalogue", "catalogue_groups", "catalogue_attributes", "sources", "new_source", "catalogue_imports"),
+    "demo_entry",
 }
 OPEN_TO_ALL = {
     *("login", "login_code", "admin_login", "logout", "healthz", "readyz", "password_reset_confirm"),
     *("join", "enter", "set_language", "metrics"),
+    *("home", "demo_entry"),
 }
 # The administration is Django's: everything in it is for admins, but for its own way in and out.
 OPEN_IN_ADMIN = {"admin:login", "admin:logout", "admin:jsi18n"}
@@ -294,7 +326,21 @@ OWN = {name for name, _ in urls() if not name.startswith(("admin:", "api:"))}
 ADMINISTRATION = sorted(
     route for name, route in urls() if name.startswith("admin:") and name not in OPEN_IN_ADMIN
 )
-PNG = b"\x89PNG\r\n\x1a\nnot really"
+
+
+def _png() -> bytes:
+    written = io.BytesIO()
+    PillowImage.new("RGB", (8, 8)).save(written, "PNG")
+    return written.getvalue()
+
+
+PNG = _png()
+
+
+def _logged_in(person) -> str:
+    client = Client()
+    client.force_login(person)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
 class World:
@@ -352,6 +398,7 @@ class World:
         judged.pair(self.associations, "old", "wise", negative=False)
         self.answered = a_run()
         self.answer = answer(self.answered)
+        self.sessions = {role: _logged_in(person) for role, person in self.people.items()}
 
     @staticmethod
     def _image(set_name, group, *, into):
@@ -371,6 +418,8 @@ class World:
             return reverse(name, args=[f"u{self.people['annotator'].pk}"])
         if name == "account_action":
             return reverse(name, args=[f"u{self.people['annotator'].pk}", "release"])
+        if name == "thumbnail_file":
+            return reverse(name, args=[self.image.pk, 320])
         if name in {"image_file", "image_history"}:
             return reverse(name, args=[self.image.pk])
         if name == "image_set":
@@ -472,7 +521,8 @@ def made(once):
 
 @pytest.fixture
 def world(db, made, tmp_path):
-    return made.copied(tmp_path)
+    with made_once():
+        yield made.copied(tmp_path)
 
 
 def enter(client, world, role):
@@ -508,7 +558,8 @@ def as_each_role(client, world, roles=ROLES) -> Iterator[str]:
     for role in roles:
         with transaction.atomic():
             client.cookies.clear()
-            enter(client, world, role)
+            if role != "anonymous":  # a login takes as long as the page
+                client.cookies[settings.SESSION_COOKIE_NAME] = world.sessions[role]
             yield role
             transaction.set_rollback(True)
 
@@ -523,6 +574,14 @@ def test_each_role_gets_what_is_theirs_and_nothing_else(client, world, name):
         enter(client, world, role)
         sent = client.post(url)
         assert status(sent) == EXPECTED[name][1][place], f"POST {url} as {role}"
+        for page in (got, sent):
+            strict(page)
+            if name not in OPEN_TO_ALL:
+                assert "private" in page["Cache-Control"], role
+            if page.get("Content-Type", "").startswith("text/html"):
+                text = page.content.decode()
+                assert len(primary(text)) <= 1, f"primary actions on {url} as {role}"
+                inert(text)
         if role == "anonymous" and name not in OPEN_TO_ALL:
             for answer in (got, sent):
                 assert answer.url == f"{reverse('login')}?next={url}"
@@ -569,6 +628,8 @@ LEAD_PAGES = (
     *("plan_study", "plan_figure", "plan_file", "judges", "new_judge"),
     *("judge", "judge_figure"),
     *("judge_items", "judge_answers"),
+    *("try_study", "try_annotate", "try_end", "try_token"),
+    *("report", "report_zip"),
 )
 
 
@@ -593,6 +654,7 @@ def test_another_teams_study_does_not_exist_for_who_guesses_its_name(client, wor
         assert client.get(url).status_code == 404, url
     for page in ("image_file", "image_history"):
         assert client.get(reverse(page, args=[world.their_image.pk])).status_code == 404
+    assert client.get(reverse("thumbnail_file", args=[world.their_image.pk, 320])).status_code == 404
     assert client.get(reverse("image_set", args=["theirs"])).status_code == 404
     assert client.get(reverse("thanks", kwargs=theirs)).status_code == 404
     assert client.post(reverse("stop", kwargs=theirs)).status_code == 404
@@ -609,7 +671,12 @@ def test_guessed_groups_are_not_found(client, world, role, group):
 @pytest.mark.parametrize("number", [0, 10**9, 2**63, 10**30, "9" * 5000, -1, "1.0", "%00"])
 def test_guessed_images_are_not_found(client, world, number):
     client.force_login(world.people["admin"])
-    for url in (f"/images/{number}/", f"/generation/images/{number}/", f"/generation/runs/{number}/"):
+    for url in (
+        f"/images/{number}/",
+        f"/images/{number}/320/",
+        f"/generation/images/{number}/",
+        f"/generation/runs/{number}/",
+    ):
         assert client.get(url).status_code == 404
 
 
@@ -688,8 +755,8 @@ def test_who_is_staff_without_being_an_admin_sees_no_study(client, world, role):
     assert client.get("/studies/words/export/annotations.csv").status_code == 404
 
 
-@pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"healthz", "readyz"}))
-def test_every_form_needs_its_token(client, world, name):
+def test_every_form_needs_its_token(client, world):
     client.handler.enforce_csrf_checks = True
     client.force_login(world.people["annotator"])
-    assert client.post(world.url(name)).status_code == 403
+    forms = set(EXPECTED) - {"healthz", "readyz"}
+    assert {name: client.post(world.url(name)).status_code for name in forms} == dict.fromkeys(forms, 403)

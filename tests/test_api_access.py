@@ -47,6 +47,7 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     # an admin's
     ("DELETE", "tokens/{token}"): (MANAGE, (401, NONE, NONE, NONE, NONE, 204)),
     ("GET", "accounts"): (EVERYBODY, ADMINS),
+    ("POST", "accounts"): (EVERYBODY, (401, NONE, NONE, NONE, NONE, 400)),
     ("GET", "accounts/{who}"): (EVERYBODY, ADMINS),
     ("PATCH", "accounts/{who}"): (EVERYBODY, ADMINS),
     # they take part in it
@@ -236,6 +237,9 @@ EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
     ("GET", "studies/words/progress"): (READ, LEADS),
     ("GET", "studies/pictures/gallery"): (READ, LEADS),
     ("GET", "studies/words/quality"): (READ, LEADS),
+    # no scores are stored yet
+    ("GET", "studies/words/report"): (READ, (401, NONE, NONE, 409, NONE, 409)),
+    ("GET", "studies/pictures/league"): (READ, LEADS),
     ("GET", "studies/words/plan"): (READ, LEADS),
     ("GET", "studies/words/plan/figure/csv"): (READ, LEADS),
     ("GET", "studies/words/judges"): (READ, LEADS),

@@ -185,6 +185,7 @@ class Team:
             "pairs": self.associations.associations.get().pk,
             "sources": self.association.source.name,
             "imports": self.import_job.pk,
+            "<int:pk>": 320,  # the side of a thumbnail
         }[kind]
 
 

@@ -188,7 +188,8 @@ SECOND_FACTOR = env_choice("SECOND_FACTOR", ("optional", "admins", "leads"))
 OTP_TOTP_ISSUER = "Visage"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
-LOGOUT_REDIRECT_URL = "login"
+# It redirects to the login, unless the demonstration was made (annotation/demo/entry.py).
+LOGOUT_REDIRECT_URL = "home"
 
 LANGUAGE_CODE = "en"
 # In their own language, so that people can find theirs (docs/translating.md).

@@ -1,9 +1,10 @@
-"""The form for a new API token. The rules are in the service."""
+"""The forms for a new API token and a new account. The rules are in the services."""
 
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
@@ -40,3 +41,21 @@ class TokenForm(forms.Form):
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         choices = [(scope, SCOPE_LABELS[scope]) for scope in policies.token_scopes(user)]
         self.fields["scopes"].choices = choices  # type: ignore[attr-defined]
+
+
+class AccountForm(forms.Form):
+    """A new account of a lead or an admin."""
+
+    username = forms.CharField(
+        label=_("User name"),
+        max_length=150,
+        validators=[UnicodeUsernameValidator()],
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("To log in with."),
+    )
+    email = forms.EmailField(label=_("E-mail"), required=False, max_length=254)
+    role = forms.ChoiceField(
+        label=_("Role"),
+        choices=[("lead", _("Lead")), ("admin", _("Admin"))],
+        help_text=_("A lead sets up studies and sees those they lead; an admin can do everything."),
+    )

@@ -8,9 +8,10 @@ from django.utils.translation import gettext_lazy
 
 from annotation.core import scales
 from annotation.models import SkipReason, TaskKind
+from annotation.studies.study_file.default_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
 
 NOTES: dict[str, str | Promise] = {
-    # PROTOCOL §3: shown with every item
+    # PROTOCOL §3: said with every item
     TaskKind.PREVALENCE: gettext_lazy(
         "The question is whether you know of such an opinion in society, not whether you hold it."
     ),
@@ -23,7 +24,21 @@ NOTES: dict[str, str | Promise] = {
         "The question is about the association itself, not whether you hold it."
     ),
 }
-"""Kind of task -> the note under each statement."""
+"""Kind of task -> the note under each statement, but for default wordings that say the same."""
+_SAID_BY_WORDINGS = frozenset(
+    {
+        WORDINGS[TaskKind.PREVALENCE],
+        WORDINGS[TaskKind.OFFENSIVENESS],
+        OFFENSIVENESS_OF_AN_ATTRIBUTE,
+        WORDINGS[TaskKind.DEPICTION],
+    }
+)
+
+
+def note(kind: str, wording: str) -> str:
+    """The note under the statements of a task with this wording; empty if the wording says it. A default
+    wording is given in English."""
+    return "" if wording in _SAID_BY_WORDINGS else str(NOTES.get(kind, ""))
 
 
 def labels() -> dict[str, list[dict[str, Any]]]:
@@ -166,6 +181,8 @@ def box_editor() -> dict[str, str]:
         "nothingToUndo": _("There is nothing to undo."),
         "nothingToRedo": _("There is nothing to redo."),
         "zoom": _("Zoom {percent} %"),
+        "whole": _("The whole image is shown."),
+        "wide": _("The image is as wide as it can be."),
         "revealed": _("The image is shown."),
         "concealed": _("The image is blurred."),
         "stillBlurred": _("Reveal the image first."),

@@ -7,6 +7,7 @@ from django.utils.translation import gettext, gettext_noop
 from annotation.models import AuditEvent
 
 SENTENCES: dict[str, str] = {
+    "account made": gettext_noop("Created account %(account)s."),
     "account switched off": gettext_noop("Switched account %(account)s off."),
     "account switched on": gettext_noop("Switched account %(account)s on."),
     "admin made": gettext_noop("Made account %(account)s an admin."),

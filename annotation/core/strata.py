@@ -98,6 +98,17 @@ def single_value(text: str, field: str) -> str:
     return ""
 
 
+def written_clauses(text: str) -> list[tuple[str, str, bool]]:
+    """The clauses of a stratum for a text about it: the field, its values as written, and whether they are
+    excluded. In-region and out-region are fields without values; 'any' has no clause."""
+    found = []
+    for part in _parts(text):
+        field, _colon, values = (each.strip() for each in part.partition(":"))
+        negated = values.lower().startswith("not ")
+        found.append((field.lower(), values[4:].strip() if negated else values, negated))
+    return found
+
+
 def _parts(text: str) -> list[str]:
     """The clauses of a stratum, as written; 'any' has none. ' and ' separates them only before 'field:' and
     next to in-region and out-region, since a value may contain the word: 'origin: Trinidad and Tobago'."""

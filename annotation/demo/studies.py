@@ -1,4 +1,4 @@
-"""The two studies of the demonstration: one completed by simulated annotators, one open to try."""
+"""The two studies of the demonstration: one completed by simulated annotators, one live, for people."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -9,57 +9,20 @@ from django.db import transaction
 
 from annotation.demo import answers
 from annotation.demo.accounts import DemoRefused
+from annotation.demo.names import FINISHED, LIVE
 from annotation.demo.pictures import IMAGE_SET, Truth
 from annotation.demo.plan import THRESHOLD, GroupPlan
-from annotation.demo.scenario import Scenario
+from annotation.demo.scenario import DATA, Scenario
 from annotation.models import ConsentText, Image, ImageSet, Pool, Source, Study, StudyStatus, Task, TaskKind
+from annotation.studies.services.studies import apply_file, change_status
+from annotation.studies.services.study_plan import consent_fields
+from annotation.studies.study_file.reading import StudyFile, read_study_file
 from annotation.studies.units.attributes import create_attribute_units, shuffled
 from annotation.studies.units.depiction import page_options
 from annotation.studies.units.planned import PlannedUnit
 from annotation.studies.units.write import create_units
 
-FINISHED = "demo"
-OPEN = "demo-rating"
 _WORDING = "The attribute '[attr]' can be visually depicted in an image."
-_CONSENT = {
-    "en": {
-        "text": (
-            "This is a demonstration. Your answers are stored on this computer only and are not part of a "
-            "study. You can stop at any time, without any disadvantage."
-        ),
-        "content_warning": (
-            "Some of the words name stereotypes of groups of people. Showing them does not mean that they "
-            "are true."
-        ),
-    },
-    "es": {
-        "text": (
-            "Esto es una demostración. Lo que responda se guarda solo en este ordenador y no forma parte de "
-            "ningún estudio. Puede parar cuando quiera, y nada de lo que haga aquí perjudicará a nadie."
-        ),
-        "content_warning": (
-            "Algunas de las palabras nombran estereotipos sobre grupos de personas. Que se muestren no los "
-            "hace verdaderos."
-        ),
-    },
-    "ar": {
-        "text": (
-            "هذا عرض تجريبي. تُحفظ إجاباتك على هذا الحاسوب وحده ولا تدخل في أي دراسة. "
-            "يمكنك التوقف في أي وقت، ولا يُؤخذ على أحد شيء مما يفعله هنا."
-        ),
-        "content_warning": "تسمّي بعض الكلمات صورًا نمطية عن مجموعات من الناس. وعرضها لا يجعلها صحيحة.",
-    },
-}
-_TRANSLATIONS = {
-    "es": {
-        "title": "Demostración: ¿qué atributos se pueden ver?",
-        "description": "Cuarenta atributos para valorar, para probar lo que hacen quienes participan.",
-    },
-    "ar": {
-        "title": "عرض تجريبي: ما الصفات التي يمكن رؤيتها؟",
-        "description": "أربعون صفة للتقييم، لتجربة ما يجري في الدراسات.",
-    },
-}
 
 
 @transaction.atomic
@@ -102,23 +65,20 @@ def make_finished(
 
 
 @transaction.atomic
-def make_open(*, scenario: Scenario, by: User, now: datetime) -> bool:
-    """Create the study `demo-rating`, open and without answers; return False if it exists already.
+def make_live(*, by: User) -> bool:
+    """Create the study `demo-live` of data/live.toml, open and without answers; return False if it exists.
 
-    Raises DemoRefused if another study has this name.
+    `by`: its lead. Raises DemoRefused if another study has this name.
     """
-    if _exists(OPEN, simulated=False):
+    if _exists(LIVE, simulated=False):
         return False
-    study = _new_study(
-        by=by,
-        name=OPEN,
-        title="Demonstration: which attributes can be seen?",
-        description="Forty attributes to rate, to try out the annotation page.",
-        translations=_TRANSLATIONS,
-        opened_at=now,
-    )
-    _add_rating(study, scenario=scenario, strata=("any", "any", "any"))
+    made = apply_file(file=_live_file(), by=by.get_username())
+    change_status(study=made.study, to=StudyStatus.OPEN, by=by.get_username())
     return True
+
+
+def _live_file() -> StudyFile:
+    return read_study_file(DATA / "live.toml")
 
 
 def _exists(name: str, *, simulated: bool) -> bool:
@@ -144,7 +104,7 @@ def _new_study(*, by: User, **fields: Any) -> Study:
         **fields,
     )
     study.leads.add(by)
-    for language, texts in _CONSENT.items():
+    for language, texts in consent_fields(_live_file()).items():
         ConsentText.objects.create(study=study, language=language, **texts)
     return study
 

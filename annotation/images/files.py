@@ -27,11 +27,16 @@ def store(data: bytes, *, suffix: str = ".png") -> tuple[str, str]:
     sha256 = digest(data)
     name = f"{_FOLDER}/{sha256}{suffix}"
     if not is_stored(name, sha256=sha256):
-        if isinstance(default_storage, FileSystemStorage):
-            _write(Path(default_storage.path(name)), data)
-        else:
-            _save_remotely(name, data)
+        write(name, data)
     return name, sha256
+
+
+def write(name: str, data: bytes) -> None:
+    """Write the file `name` completely or not at all. Raises OSError if it cannot be written."""
+    if isinstance(default_storage, FileSystemStorage):
+        _write(Path(default_storage.path(name)), data)
+    else:
+        _save_remotely(name, data)
 
 
 def digest(data: bytes) -> str:

@@ -52,7 +52,6 @@ FIELDS = (
             ("North America", _("North America")),
             ("Oceania", _("Oceania")),
         ),
-        decides=True,
     ),
     Question("residence", _("Where you live"), REGIONS),
     Question(
@@ -105,7 +104,7 @@ def questions_for(
     }
     needed = in_strata | set(answered)
     questions = [
-        replace(question, decides=question.decides or question.name in in_strata)
+        replace(question, decides=question.name in in_strata)
         for question in FIELDS
         if question.name not in _ON_DEMAND or question.name in needed
     ]

@@ -234,6 +234,11 @@ class StatusBody(Body):
         choices=sorted(studies.TRANSITIONS),
         help_text="open (from draft or paused), paused, or closed, for good.",
     )
+    texts_checked = serializers.BooleanField(
+        default=False,
+        help_text="true: consent, warning and support texts that are still word for word those of a template "
+        "were adapted or checked. Without it, such a draft is not opened.",
+    )
 
 
 class StudyState(Resource):
@@ -258,7 +263,12 @@ class StudyState(Resource):
         if draft and not policies.may_set_up(request.user, study):
             raise exceptions.PermissionDenied("This account may not open studies. Ask an administrator.")
         with refusals(StudyRefused):
-            studies.change_status(study=study, to=body["status"], by=f"user {request.user.pk}")
+            studies.change_status(
+                study=study,
+                to=body["status"],
+                by=f"user {request.user.pk}",
+                texts_checked=body["texts_checked"],
+            )
         if draft:
             services.discard(user=request.user, name=study.name)
         return Response(StudySerializer(Study.objects.get(pk=study.pk)).data)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+import tomli_w
 from django.db.models import QuerySet
 
 from annotation import policies
 from annotation.models import Association, Attribute, Image, Study, StudyStatus, TaskKind
+from annotation.studies.services.study_plan import plan_tasks
 from annotation.studies.study_file.default_wordings import shown_identity
+from annotation.studies.study_file.reading import read_study_text
+from annotation.studies.units.planned import Plan, get_source
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -88,6 +94,39 @@ def suggestions(task: Document, *, document: Document) -> dict[str, Sequence[str
         "groups": _distinct_values(groups, "group__name"),
         "attributes": _distinct_values(shown, "attribute__text"),
     }
+
+
+def plan_of_images(document: Document) -> Plan:
+    """What the image task of `document` shows, whatever else the study lacks. Raises StudyError with a key as
+    if it were the only task."""
+    task = next(task for task in document["tasks"] if task.get("kind") == TaskKind.DEPICTION)
+    named = ("kind", "image_set", "page_size", "attributes", "shown", "seed")
+    content = {
+        "name": "a",
+        "title": "-",
+        "contact": "-",
+        "consent": {"text": "-"},
+        "stereotypes": document.get("stereotypes", {}),
+        "tasks": [{key: task[key] for key in named if key in task}],
+    }
+    file = read_study_text(tomli_w.dumps(content))
+    of = file.stereotype_source
+    source = get_source(of, key="stereotypes.source") if of else None
+    ((_task, plan),) = plan_tasks(file, source=source)
+    return plan
+
+
+def gold_candidates(document: Document) -> list[tuple[int, tuple[str, ...]]]:
+    """Images with a file, and the attributes on the first page of each: one image of every group in turn, in
+    the order in which the study shows them. Raises as `plan_of_images`."""
+    plan = plan_of_images(document)
+    groups = dict(Image.objects.filter(image_set=plan.image_set).exclude(file="").values_list("pk", "group"))
+    by_group: dict[int, list[tuple[int, tuple[str, ...]]]] = defaultdict(list)
+    for unit in plan.units():
+        if unit.page == 1 and unit.image_id in groups:
+            texts = tuple(option.attribute for option in unit.options if option.attribute)
+            by_group[groups[unit.image_id]].append((unit.image_id, texts))
+    return [found for turn in zip_longest(*by_group.values()) for found in turn if found is not None]
 
 
 def _distinct_values(rows: QuerySet[Any], field: str) -> list[str]:

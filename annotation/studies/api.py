@@ -34,6 +34,9 @@ class FeasibilitySerializer(serializers.Serializer):
     """Whether the enrolled people can fill the quotas of a study."""
 
     people = serializers.IntegerField(help_text="Number of people who are enrolled and may answer.")
+    needed = serializers.ListField(
+        child=serializers.CharField(), help_text="Which people each task needs, in words."
+    )
     feasible = serializers.BooleanField(help_text="Whether they can fill every unit.")
     shortages = serializers.ListField(
         child=serializers.CharField(), help_text="Messages about quotas that cannot be filled."

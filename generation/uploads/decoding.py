@@ -6,15 +6,14 @@ a generator's settings, trailing bytes) its pixels are stored as PNG, rotated as
 
 import io
 import struct
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from PIL import Image, ImageOps
 
+from annotation.images.shrinking import BROKEN, MAX_PIXELS
+
 MAX_BYTES = 50_000_000
-MAX_PIXELS = 40_000_000
-"""A square of 6 324 pixels: more than any text-to-image model makes, and still safe to decode."""
 _FORMATS = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
 _MODES = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA"})
 _CURE = "Save it again as an 8-bit PNG, JPEG or WebP."
@@ -22,7 +21,6 @@ _CURE = "Save it again as an 8-bit PNG, JPEG or WebP."
 # Chunks that describe the pixels. All others may say something about a person, place or program.
 _PNG_KEPT = frozenset(b"IHDR PLTE IDAT IEND tRNS gAMA cHRM sRGB iCCP cICP sBIT bKGD pHYs".split())
 _WEBP_KEPT = frozenset({b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ICCP"})
-_BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
 
 
 class PictureRefused(ValueError):
@@ -74,7 +72,7 @@ def clean_image(data: bytes) -> CleanImage:
             if structure.only_pixels and image.mode in _MODES:
                 return CleanImage(data, _FORMATS[name], structure.width, structure.height, reencoded=False)
             return _reencode(image)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise PictureRefused(
             f"the {name} file is cut short or damaged ({error}). Download it again."
         ) from error

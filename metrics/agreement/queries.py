@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
+from annotation.models import TaskKind
 from metrics.core.annotator_groups import GROUPINGS, MIN_GROUP_SIZE
 from metrics.models import Score, ScoreRun, Variant
 from metrics.score_runs.queries import ScoreRequest
@@ -58,6 +60,13 @@ def by_part(run: ScoreRun) -> dict[str, Scores]:
     for score in whole.order_by("part", "pk"):
         scores_by_part.setdefault(score.part, {})[score.name] = score
     return scores_by_part
+
+
+def part_in_words(part: str) -> str:
+    """The label of a part such as 'task: depiction; reading: nominal'."""
+    fields = dict(each.split(": ", 1) for each in part.split("; "))
+    levels = {"nominal": gettext("nominal"), "ordinal": gettext("ordinal"), "interval": gettext("interval")}
+    return f"{gettext(str(TaskKind(fields['task']).label))}, {levels[fields['reading']]}"
 
 
 def task_agreements(run: ScoreRun) -> list[TaskAgreement]:

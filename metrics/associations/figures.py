@@ -143,7 +143,7 @@ def _levels(rows: Sequence[LevelRow], name: str, drawn: Drawn, subtitle: tuple[s
     # either has a contrast of at least 4.5 there
     ink = alt.condition("datum.level > 3.2", alt.value("white"), alt.value("black"))
     text = base.mark_text(fontSize=12).encode(text="text:N", color=ink)
-    values: Any = alt.Data(values=data)  # type: ignore[no-untyped-call]
+    values: Any = alt.Data(values=tuple(data))  # type: ignore[no-untyped-call]
     chart: Any = alt.layer(cells, text, data=values).properties(
         width=alt.Step(_CELL + 24), height=alt.Step(_CELL - 12)
     )

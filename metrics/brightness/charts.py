@@ -39,7 +39,7 @@ def line_chart(
     ]
     colour, shape = _scales(alt, groups)
     x = alt.X("x:Q", title="Strength of the change", scale=alt.Scale(domain=[0, 1]))
-    base = alt.Chart(alt.Data(values=data)).encode(x=x, color=colour)
+    base = alt.Chart(alt.Data(values=tuple(data))).encode(x=x, color=colour)
     zero = alt.Chart(alt.Data(values=[{"y": 0}])).mark_rule(color=LINE_FAINT).encode(y="y:Q")
     y = alt.Y("value:Q", title="Change of brightness, per cent")
     chart = alt.layer(
@@ -73,7 +73,7 @@ def group_chart(
     scale = alt.Scale(domain=[0, 255], nice=False)
     x = alt.X("value:Q", title=title_x, scale=scale, axis=alt.Axis(values=[*range(0, 201, 50), 255]))
     y = alt.Y("group:N", title="Group", sort=groups, axis=alt.Axis(titleAngle=0, titleAnchor="start"))
-    base = alt.Chart(alt.Data(values=data)).encode(y=y)
+    base = alt.Chart(alt.Data(values=tuple(data))).encode(y=y)
     tooltips = [alt.Tooltip(f"{field}:N", title=t) for field, t in _TOOLTIPS.items() if field != "strength"]
     chart = alt.layer(
         base.transform_filter("isValid(datum.low)")

@@ -1,6 +1,6 @@
-"""Queries of the comparison page: two studies, image sets or groups of annotators, and their differences."""
+"""Queries of comparisons: two groups of annotators on the page; two studies or image sets by the API too."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -34,14 +34,12 @@ _MAX_VALUES = 6
 
 @dataclass(frozen=True)
 class Choice:
-    """A comparison that can be chosen. `parameters` are those of the metric; `other` is the other study, if
-    two studies are compared."""
+    """Two groups of annotators that can be compared. `parameters` are those of the metric."""
 
     key: str
     first: str | Promise
     second: str | Promise
     parameters: Mapping[str, str] = field(hash=False)
-    other: Study | None = None
 
 
 @dataclass(frozen=True)
@@ -64,19 +62,10 @@ class ComparisonRow:
     numbers: tuple[ComparedScore, ...]
 
 
-def choices(study: Study, led: QuerySet[Study]) -> list[Choice]:
-    """The available comparisons of `study`, with studies in `led` or by a split. Three queries.
-
-    Groups of annotators must be large enough that nobody can be identified.
-    """
-    others = led.filter(tasks__kind=TaskKind.DEPICTION).exclude(pk=study.pk).distinct()
-    found = [
-        Choice(f"study:{one.name}", study.title, one.title, {"against": one.name}, other=one)
-        for one in others.order_by("title", "pk").select_related("stereotype_source")
-    ]
-    sets = ImageSet.objects.filter(task__study=study, task__kind=TaskKind.DEPICTION).distinct()
-    for one, two in combinations(sets.order_by("pk"), 2):
-        found.append(_split("image_set", one.name, two.name, titles=(one.title, two.title)))
+def choices(study: Study) -> list[Choice]:
+    """The groups of annotators of `study` that can be compared: large enough that nobody can be identified.
+    One query."""
+    found = []
     profiles = annotator_profiles(study)
     if sum("residence" in profile for profile in profiles.values()) >= 2 * MIN_GROUP_SIZE:
         titles = (_("in-region annotators"), _("out-region annotators"))
@@ -152,10 +141,30 @@ def score_requests(choice: Choice) -> list[ScoreRequest]:
     return [(metric, Variant.CORRECTED, choice.parameters) for metric in METRICS]
 
 
+def check_readable(user: User, parameters: Mapping[str, str]) -> None:
+    """Raise ValueError unless the user leads the other study, if there is one."""
+    other = parameters.get("against")
+    if other and not policies.studies_led_by(user).filter(name=other).exists():
+        raise ValueError(f"You lead no study '{other}'.")
+
+
+def _offers(study: Study, led: QuerySet[Study]) -> Iterator[dict[str, str]]:
+    """The parameters of all comparisons: with a study in `led`, by image set or by groups of annotators.
+    Three queries."""
+    others = led.filter(tasks__kind=TaskKind.DEPICTION).exclude(pk=study.pk).distinct()
+    for other in others.order_by("title", "pk"):
+        yield {"against": other.name}
+    sets = ImageSet.objects.filter(task__study=study, task__kind=TaskKind.DEPICTION).distinct()
+    for one, two in combinations(sets.order_by("pk"), 2):
+        yield {"by": "image_set", "first": one.name, "second": two.name}
+    for choice in choices(study):
+        yield dict(choice.parameters)
+
+
 def check_offered(user: User, study: Study, parameters: Mapping[str, str]) -> None:
     """Raise ValueError unless the comparison is offered to the user: with another study that they lead, or by
     groups of annotators that are large enough that nobody can be identified."""
-    offers = [dict(each.parameters) for each in choices(study, policies.studies_led_by(user))]
+    offers = [*_offers(study, policies.studies_led_by(user))]
     requested = {name: value for name, value in parameters.items() if value}
     if requested not in offers:
         available = "; ".join(", ".join(f"{name}={value}" for name, value in each.items()) for each in offers)

@@ -1,4 +1,4 @@
-"""Identity groups and image sets ranked by stereotypical likelihood and offensiveness (PROTOCOL §10)."""
+"""Identity groups ranked by stereotypical likelihood and offensiveness (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotation.models import ImageSet
-from metrics.core.stats import influence, joint, spread
+from metrics.core.stats import joint, spread
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import SHARE, Scale
@@ -24,9 +23,6 @@ from metrics.depiction.scores.measures import (
 from metrics.score_runs.metric import VISAGE, Metric, stereotype_rule
 from metrics.score_runs.rows import Inputs, ScoreRow, score_row
 
-IMAGE_SETS = "image sets"
-IMAGE_SET = "image_set: "
-
 
 @dataclass(frozen=True)
 class _Group:
@@ -36,11 +32,9 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Ranked:
-    """A score of a group, or of an image set that `part` names; n is how many attributes or groups it is a
-    mean of."""
+    """A score of a group; n is how many attributes it is a mean of."""
 
-    group: _Group | None
-    part: str
+    group: _Group
     value: float
     n: int
     influences: Influences
@@ -51,7 +45,6 @@ def tendency_ranking_scores(inputs: Inputs) -> list[ScoreRow]:
     ratings = read_ratings(inputs.study, inputs.variant)
     tendencies: list[_Ranked] = []
     offensive: list[_Ranked] = []
-    by_set: dict[int, dict[int, _Ranked]] = {}
     for read in read_depiction(inputs.study, by_response=True):
         group = measured(read)
         found = _l_stereo(group)
@@ -60,14 +53,8 @@ def tendency_ranking_scores(inputs: Inputs) -> list[ScoreRow]:
         o = _offensiveness(group, ratings)
         if o is not None:
             offensive.append(o)
-        sets = np.unique(read.image_sets).tolist()
-        for pk in sets:
-            own = found if len(sets) == 1 else _l_stereo(measured(read.only(read.image_sets == pk)))
-            if own is not None:
-                by_set.setdefault(pk, {})[read.group_id] = own
     rows = _rows(("l_stereo", "rank", "p"), tendencies, inputs)
-    rows += _rows(("o", "o_rank", "o_p"), offensive, inputs)
-    return rows + _rows(("l_stereo", "rank", "p"), _means(by_set), inputs, part=IMAGE_SETS)
+    return rows + _rows(("o", "o_rank", "o_p"), offensive, inputs)
 
 
 def _l_stereo(group: MeasuredGroup) -> _Ranked | None:
@@ -76,7 +63,7 @@ def _l_stereo(group: MeasuredGroup) -> _Ranked | None:
     number, influences = found.point.n_stereotypical, found.stereo_spread
     if number < 2 or not isinstance(influences, Influences):
         return None
-    return _Ranked(_group(group), "", found.point.l_stereo, number, influences, SHARE)
+    return _Ranked(_group(group), found.point.l_stereo, number, influences, SHARE)
 
 
 def _offensiveness(group: MeasuredGroup, ratings: Ratings) -> _Ranked | None:
@@ -87,43 +74,14 @@ def _offensiveness(group: MeasuredGroup, ratings: Ratings) -> _Ranked | None:
     point, influences, scale = found
     if not point.n or not isinstance(influences, Influences):
         return None
-    return _Ranked(_group(group), "", point.value, point.n, influences, scale)
+    return _Ranked(_group(group), point.value, point.n, influences, scale)
 
 
 def _group(group: MeasuredGroup) -> _Group:
     return _Group(group.frame.group_id, group.frame.group)
 
 
-def _means(by_set: dict[int, dict[int, _Ranked]]) -> list[_Ranked]:
-    """The mean l_stereo of each of several image sets, over the groups that have a variance in all of
-    them."""
-    if len(by_set) < 2:
-        return []
-    shared = sorted(set.intersection(*(set(groups) for groups in by_set.values())))
-    kept = [
-        pk
-        for pk in shared
-        if all(np.isfinite(groups[pk].influences.standard_errors()[0][0]) for groups in by_set.values())
-    ]
-    if not kept:
-        return []
-    names = dict(ImageSet.objects.filter(pk__in=by_set).values_list("pk", "name"))
-    return [
-        _Ranked(
-            None,
-            f"{IMAGE_SET}{names[pk]}",
-            float(np.mean([groups[one].value for one in kept])),
-            len(kept),
-            influence.total([(1 / len(kept), groups[one].influences) for one in kept]),
-            SHARE,
-        )
-        for pk, groups in sorted(by_set.items(), key=lambda pair: names[pair[0]])
-    ]
-
-
-def _rows(
-    names: tuple[str, str, str], ranked: Sequence[_Ranked], inputs: Inputs, *, part: str = ""
-) -> list[ScoreRow]:
+def _rows(names: tuple[str, str, str], ranked: Sequence[_Ranked], inputs: Inputs) -> list[ScoreRow]:
     """Rows of the score and the place of each, and of the p of all being equal. `names` of the three. Without
     intervals only the first two, without bounds."""
     if not ranked:
@@ -140,17 +98,17 @@ def _rows(
         if inputs.with_intervals:
             (interval,) = spread.intervals(one.influences, [one.value], one.scale)
             can_have = Interval(low, high)
-        rows.append(score_row(score, one.value, one.n, interval, group=one.group, part=one.part))
-        rows.append(score_row(place, rank, number, can_have, group=one.group, part=one.part))
+        rows.append(score_row(score, one.value, one.n, interval, group=one.group))
+        rows.append(score_row(place, rank, number, can_have, group=one.group))
     if inputs.with_intervals:
-        rows.append(score_row(p, joint.equal_p(values, influences), number, part=part))
+        rows.append(score_row(p, joint.equal_p(values, influences), number))
     return rows
 
 
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="tendency_ranking",
-        version=1,
+        version=2,
         title="Places of groups by stereotypical likelihood and offensiveness",
         task="depiction",
         unit="place, 1 for the largest (rank, o_rank); share of 0 to 1 (l_stereo); as in offensiveness (o); "
@@ -160,16 +118,12 @@ METRICS: tuple[Metric, ...] = (
             "The place of each group by l_stereo and by O(id), with the places that it can have: with 95 % "
             "confidence, those of all groups hold at once. A group cannot have a place above one that is "
             "larger, by all pairwise differences together. Equal groups can change places. p is that of all "
-            "groups having the same score. If the study has several image sets, for example of several "
-            "models, the same for their means of l_stereo, over the groups that all of them have."
+            "groups having the same score."
         ),
         names=(
-            (
-                "l_stereo",
-                "l_stereo of the group; n: attributes. Of an image set: mean over groups; n: groups",
-            ),
-            ("rank", "its place; the interval has the places that it can have; n: groups or sets ranked"),
-            ("p", "p of all having the same l_stereo; n: groups or sets"),
+            ("l_stereo", "l_stereo of the group; n: attributes"),
+            ("rank", "its place; the interval has the places that it can have; n: groups ranked"),
+            ("p", "p of all having the same l_stereo; n: groups"),
             ("o", "O(id) of the group; n: attributes marked present and rated"),
             ("o_rank", "its place by O(id)"),
             ("o_p", "p of all having the same O(id)"),
@@ -185,7 +139,6 @@ METRICS: tuple[Metric, ...] = (
             "(1976), doi:10.3102/10769986001002113; Brunner, Dette & Munk (1997), "
             "doi:10.1080/01621459.1997.10473671"
         ),
-        parts=f"`{IMAGE_SET}NAME`, for an image set; `{IMAGE_SETS}`, for p of all of them",
         resampling="",
         clustering="images and annotators, whatever the study's choice: nothing is resampled",
         caveats=(

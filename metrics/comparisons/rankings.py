@@ -1,45 +1,39 @@
-"""Queries of stored rankings: the places that groups and image sets can have."""
+"""The stored ranking of groups: the places that each can have."""
 
 from dataclasses import dataclass
 
-from annotation.models import IdentityGroup, ImageSet
-from metrics.comparisons.ranking_scores import IMAGE_SET, IMAGE_SETS
+from annotation.models import IdentityGroup
 from metrics.models import Score, ScoreRun
+from metrics.score_runs.places import beyond_chance, places
 
 METRIC = "tendency_ranking"
-_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
 class RankedRow:
-    """The score of a group, or of an image set (`group` None) with its title, and its place."""
+    """The score of a group and its place."""
 
-    group: IdentityGroup | None
-    title: str
+    group: IdentityGroup
     score: Score
     place: Score | None
 
     @property
     def places(self) -> str:
         """The places it can have, e.g. '2–7'; empty without."""
-        if self.place is None or self.place.low is None or self.place.high is None:
-            return ""
-        low, high = round(self.place.low), round(self.place.high)
-        return f"{low}" if low == high else f"{low}–{high}"
+        return places(self.place)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows with the largest score first, and the p of all being equal. `image_sets`: not of groups."""
+    """Rows with the largest score first, and the p of all being equal."""
 
     rows: list[RankedRow]
     p: Score | None
-    image_sets: bool
 
     @property
     def differ(self) -> bool:
         """Whether p is below 5 %."""
-        return self.p is not None and self.p.value is not None and self.p.value < _CHANCE
+        return beyond_chance(self.p)
 
     @property
     def defined(self) -> bool:
@@ -47,27 +41,20 @@ class Ranking:
         return self.p is not None and self.p.value is not None
 
 
-def rankings(run: ScoreRun) -> list[Ranking]:
-    """By l_stereo: of groups and, if the study has several, of image sets. At most two queries."""
-    found: dict[tuple[int | None, str], dict[str, Score]] = {}
+def ranking(run: ScoreRun) -> Ranking | None:
+    """The groups by l_stereo; None if fewer than two have one. One query."""
+    found: dict[IdentityGroup | None, dict[str, Score]] = {}
     for score in Score.objects.filter(run=run, name__in=("l_stereo", "rank", "p")).select_related("group"):
-        found.setdefault((score.group_id, score.part), {})[score.name] = score
-    names = [part.removeprefix(IMAGE_SET) for _, part in found if part.startswith(IMAGE_SET)]
-    titles = dict(ImageSet.objects.filter(name__in=names).values_list("name", "title")) if names else {}
-    tables: dict[bool, list[RankedRow]] = {False: [], True: []}
-    for (group_id, part), scores in found.items():
-        if "l_stereo" not in scores:
-            continue
-        name = part.removeprefix(IMAGE_SET)
-        score = scores["l_stereo"]
-        row = RankedRow(score.group, titles.get(name, name), score, scores.get("rank"))
-        tables[group_id is None].append(row)
-    return [
-        Ranking(sorted(rows, key=_sort_key), found.get((None, part), {}).get("p"), image_sets)
-        for (image_sets, rows), part in zip(tables.items(), ("", IMAGE_SETS), strict=True)
-        if len(rows) > 1
+        found.setdefault(score.group, {})[score.name] = score
+    rows = [
+        RankedRow(group, scores["l_stereo"], scores.get("rank"))
+        for group, scores in found.items()
+        if group is not None and "l_stereo" in scores
     ]
+    if len(rows) < 2:
+        return None
+    return Ranking(sorted(rows, key=_sort_key), found.get(None, {}).get("p"))
 
 
 def _sort_key(row: RankedRow) -> tuple[float, str]:
-    return -(row.score.value or 0.0), row.group.name if row.group else row.title
+    return -(row.score.value or 0.0), row.group.name

@@ -8,6 +8,7 @@ from metrics.score_runs.metric import (
     VISAGE,
     Metric,
     Parameter,
+    compared_study,
     stereotype_rule,
 )
 
@@ -97,6 +98,8 @@ METRICS: tuple[Metric, ...] = (
         rule=stereotype_rule,
         fingerprint=data.inputs_fingerprint,
         check_offered=queries.check_offered,
+        check_readable=queries.check_readable,
+        other_studies=compared_study,
     ),
     Metric(
         name="tendency_contrast",
@@ -175,6 +178,8 @@ METRICS: tuple[Metric, ...] = (
         rule=stereotype_rule,
         fingerprint=data.rated_inputs_fingerprint,
         check_offered=queries.check_offered,
+        check_readable=queries.check_readable,
+        other_studies=compared_study,
     ),
     Metric(
         name="offensiveness_contrast",

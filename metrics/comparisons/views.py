@@ -1,11 +1,13 @@
-"""The comparison page: two studies, image sets or groups of annotators, and each group against the others."""
+"""The comparison page: two groups of annotators, and each identity group against the others."""
+
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from annotation import policies
 from metrics.comparisons import queries as pages
 from metrics.comparisons import rankings
 from metrics.comparisons.queries import score_requests
@@ -26,12 +28,16 @@ _NAMES = [name for metric in contrasts.METRICS for name in contrasts.NAMES[metri
 
 @require_safe
 def compare(request: HttpRequest, name: str) -> HttpResponse:
-    """`?with=` is the key of an offered comparison: another study that the user leads, or a split of this
-    one. The places of groups and image sets, and the contrasts of each group and region, are always
-    shown."""
+    """`?with=` is the key of an offered comparison of two groups of annotators. The places of groups, and the
+    contrasts of each group and region, are always shown. Models are compared in a league: links to those
+    of two studies or image sets lead there."""
     study = get_depiction_study_or_404(request, name)
-    choices = pages.choices(study, policies.studies_led_by(request.user))
+    choices = pages.choices(study)
     key = request.GET.get("with", "")
+    kind, _sign, value = key.partition(":")
+    if kind in ("study", "image_set"):
+        names = [study.name, value] if kind == "study" else [study.name]
+        return redirect(f"{reverse('league')}?{urlencode([('study', one) for one in names])}")
     choice = next((one for one in choices if one.key == key), None)
     if key and choice is None:
         raise Http404("There is no such comparison.")
@@ -43,18 +49,17 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
     contrast_runs = [run for run in newest if run is not None]
     ranking_run = queries.newest_run(study, rankings.METRIC, variant)
     rows = contrasts.contrasts(contrast_runs, _NAMES) if contrast_runs else []
-    studies = [study, choice.other] if choice and choice.other else [study]
     return render(
         request,
         "metrics/comparisons/compare.html",
         {
             "study": study,
-            "simulated": any(has_simulated_answers(one) for one in studies),
+            "simulated": has_simulated_answers(study),
             "choices": choices,
             "choice": choice,
             "tables": [(run, pages.comparison_rows(run), _COLUMNS[metric]) for metric, run in runs.items()],
             "ranking_run": ranking_run,
-            "rankings": rankings.rankings(ranking_run) if ranking_run else [],
+            "ranking": rankings.ranking(ranking_run) if ranking_run else None,
             "contrast_runs": contrast_runs,
             "contrast_columns": [COLUMNS[name] for name in _NAMES],
             "regions": [row for row in rows if row.group is None],

@@ -52,10 +52,10 @@ def task_kinds(study: Study) -> list[str]:
     return [kind for kind in TaskKind.values if counted_judgements(study, kind).exists()]
 
 
-def has_simulated_answers(study: Study) -> bool:
-    """Whether a program made any of the answers. Numbers based on such answers must say so."""
-    if study.simulated:
+def has_simulated_answers(*studies: Study) -> bool:
+    """Whether a program made any of the answers. Numbers based on such answers must say so. One query."""
+    if any(study.simulated for study in studies):
         return True
     # Start from the simulated annotators, who are few, and not from the study's many answers.
-    answers = Response.objects.filter(annotator=OuterRef("pk"), unit__task__study=study).order_by()
+    answers = Response.objects.filter(annotator=OuterRef("pk"), unit__task__study__in=studies).order_by()
     return Annotator.objects.filter(Exists(answers), simulated=True).exists()

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import get_conditional_response
 from rest_framework.response import Response
 
@@ -15,11 +16,12 @@ _NARROW = 640  # pixels: a wider figure scrolls in a narrow window, because it w
 # the format for drawing in the page; the others are files
 _SPECIFICATION = "json"
 _DOWNLOADS = ("png", "svg", "pdf", "csv")
+_COMPRESSING = GZipMiddleware(lambda request: HttpResponse())
 
 
 def figure_context(figure: Figure, url: Callable[[str], str]) -> dict[str, object]:
     """What templates/metrics/core/_figure_content.html shows. `url`: format -> the figure's address in it."""
-    width, height = _size(render_figure(figure, "svg"))
+    width, height = svg_size(render_figure(figure, "svg"))
     urls = {fmt: url(fmt) for fmt in (_SPECIFICATION, *_DOWNLOADS)}
     return {
         "figure": figure,
@@ -51,6 +53,7 @@ def figure_response(request: HttpRequest, figure: Figure, fmt: str, *, filename:
     response["Cache-Control"] = "private, no-cache"
     if "download" in request.GET:
         response["Content-Disposition"] = f'attachment; filename="{filename}.{fmt}"'
+    _COMPRESSING.process_response(request, response)  # a map is 220 kB of text
     return response
 
 
@@ -61,7 +64,7 @@ def api_figure(figure: Figure, file_format: str, *, filename: str) -> Response:
     return response
 
 
-def _size(svg: bytes) -> tuple[int, int]:
+def svg_size(svg: bytes) -> tuple[int, int]:
     """Width and height from the SVG, so that the page can reserve space for it."""
     found = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg[:1000])
     return (round(float(found[1])), round(float(found[2]))) if found else (_NARROW, _NARROW)

@@ -34,10 +34,10 @@ def json_safe(value: Any) -> Any:
     return value
 
 
-def text_choice(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
+def text_choice(help_text: str, *, max_length: int = 200) -> serializers.Field[Any, Any, Any, Any]:
     """A query parameter whose value is taken as it is written, also if it is empty."""
     return serializers.CharField(
-        required=False, allow_blank=True, trim_whitespace=False, max_length=200, help_text=help_text
+        required=False, allow_blank=True, trim_whitespace=False, max_length=max_length, help_text=help_text
     )
 
 

@@ -18,8 +18,10 @@ from metrics.depiction.queries.identities import (
     TEXT_COLUMNS,
     identity_page,
     identity_table,
+    score_rows,
 )
 from metrics.depiction.queries.sensitivity import newest_readable, sensitivity
+from metrics.depiction.queries.standings import column_axes, standings
 from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs.queries import score_history
@@ -57,6 +59,7 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
             "sensitivity_run": widths,
             "sensitivity": sensitivity(widths) if widths else None,
             "rows": [row for row in all_rows if row.matches(search) and region in {"", row.group.region}],
+            "axes": column_axes(all_rows),
             "not_reported": not_reported,
             "search": search,
             "region": region,
@@ -75,7 +78,9 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
     page = identity_page(study, group, run=run, page=request.GET.get("page", "1"))
     if not page.images:
         raise Http404("No image of this group is judged in this study.")
-    wanted = freshness.default_requests(["likelihood", "tendency", *contrasts.METRICS])
+    wanted = freshness.default_requests(["likelihood", "tendency", "offensiveness", *contrasts.METRICS])
+    tendency = queries.newest_run(study, "tendency", Variant.CORRECTED)
+    offensiveness = queries.newest_run(study, "offensiveness", Variant.CORRECTED) if tendency else None
     against = [queries.newest_run(study, metric, Variant.CORRECTED) for metric in contrasts.METRICS]
     runs = [one for one in against if one is not None]
     others = contrasts.contrasts(runs, _CONTRAST_TEXTS, group=group) if runs else []
@@ -88,6 +93,7 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
             "group": group,
             "page": page,
             "run": run,
+            "standings": standings(score_rows(tendency, offensiveness), group),
             "contrasts": [
                 each for row in others for each in zip(_CONTRAST_TEXTS.values(), row.numbers, strict=True)
             ],

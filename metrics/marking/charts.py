@@ -63,7 +63,7 @@ def line_chart(
         base.mark_line(strokeWidth=1.5).encode(y=y),
         base.mark_point(filled=True, size=60, opacity=1).encode(y=y, shape=shape, tooltip=tooltip),
     ]
-    chart = alt.layer(*layers, data=alt.Data(values=data)).properties(width=_WIDTH, height=_HEIGHT)
+    chart = alt.layer(*layers, data=alt.Data(values=tuple(data))).properties(width=_WIDTH, height=_HEIGHT)
     if len(series) > 1:
         header = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
         chart = chart.facet(column=alt.Column("series:N", sort=series, header=header), spacing=24)

@@ -47,7 +47,7 @@ class ScoreRun(LeasedJob):
     )
     resamples = models.PositiveIntegerField(help_text="Bootstrap resamples; 0 without a bootstrap.")
     parameters = models.CharField(
-        max_length=500, default="{}", help_text="What was chosen, as JSON with its keys sorted."
+        max_length=2000, default="{}", help_text="What was chosen, as JSON with its keys sorted."
     )
     rule = models.TextField(blank=True)
     code_version = models.CharField(max_length=80, blank=True)
@@ -123,7 +123,7 @@ class Score(models.Model):
     group = models.ForeignKey(IdentityGroup, on_delete=models.CASCADE, null=True, related_name="scores")
     attribute = models.ForeignKey(Attribute, on_delete=models.CASCADE, null=True, related_name="scores")
     name = models.CharField(max_length=40)
-    part = models.CharField(max_length=160, blank=True)
+    part = models.CharField(max_length=200, blank=True)
     value = models.FloatField(null=True)
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)

@@ -28,9 +28,7 @@ def plan_chart(
     from metrics.core.charts.drawing import alt  # takes most of a second to import
 
     measures = list(curves["images"][0].values)
-    panels = [
-        alt.hconcat(*(_panel(alt, name, varied, curves[varied]) for varied in VARIED)) for name in measures
-    ]
+    panels = [[_panel(alt, name, varied, curves[varied]) for varied in VARIED] for name in measures]
     columns = tuple(name for name in COLUMNS if any(row[name] is not None for row in rows))
     return Figure(
         name="plan",
@@ -38,7 +36,7 @@ def plan_chart(
         alt=f"{title}. {_described(curves, measures)}",
         columns=columns,
         rows=tuple(tuple(row[name] for name in columns) for row in rows),
-        spec=apply_style(alt.vconcat(*panels), title, subtitle),
+        spec=apply_style(panels, title, subtitle),
         notes=("Curves are smoothed. The diamond is the chosen design.",),
     )
 
@@ -59,7 +57,7 @@ def _panel(alt: Any, name: str, varied: str, points: Sequence[Point]) -> Any:
     top = {"domainMax": 100} if name == POWER else {}
     y = alt.Y("y:Q", title=_UNITS[name], scale=alt.Scale(domainMin=start, **top), axis=alt.Axis(tickCount=4))
     tooltip = [alt.Tooltip("x:Q", title=_AXES[varied]), alt.Tooltip("shown:N", title=NAMES[name])]
-    base = alt.Chart(alt.Data(values=data)).transform_filter("isValid(datum.y)").encode(x=x, y=y)
+    base = alt.Chart(alt.Data(values=tuple(data))).transform_filter("isValid(datum.y)").encode(x=x, y=y)
     mark = alt.Chart(alt.Data(values=[data[chosen]])).transform_filter("isValid(datum.y)").encode(x=x, y=y)
     return alt.layer(
         base.mark_line(strokeWidth=1.6, color=BAR),

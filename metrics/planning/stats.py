@@ -32,6 +32,8 @@ from metrics.planning.simulation import Design, logits_of, searched, study, trut
 
 MEASURES = ("l_stereo", "theta", "alpha", "difference")
 POWER = "power"
+Tendency = tuple[Floats, Influences]
+"""L(stereo) and theta (2,), and the influences on them."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,12 @@ def expected(plan: Assumptions, measures: Sequence[str], *, studies: int, seed: 
     for rng in np.random.default_rng([seed, 17]).spawn(studies):
         people = plan.design.of_people * rng.normal(size=plan.design.people)
         first = study(plan.design, rng, people=people, logits=logits)
-        for name, each in intervals(first, kinds, measures).items():
+        tendency = None if set(measures) == {"alpha"} else tendency_influences(first, kinds)
+        for name, each in intervals(first, tendency, measures).items():
             found[name].append(half_width(name, each))
-        if second is not None:
+        if second is not None and tendency is not None:
             other = study(plan.design, rng, people=people, logits=second, first_image=plan.design.images)
-            apart, se = difference(first, other, kinds)
+            apart, se = difference(tendency, tendency_influences(other, kinds))
             found["difference"].append(half_width("difference", apart))
             errors.append(se)
             margins.append((apart.high - apart.low) / 2)
@@ -125,11 +128,11 @@ def expected(plan: Assumptions, measures: Sequence[str], *, studies: int, seed: 
     return Expected(widths, undefined, power)
 
 
-def intervals(side: AnswerSet, kinds: Bools, measures: Sequence[str]) -> dict[str, Interval]:
+def intervals(side: AnswerSet, tendency: Tendency | None, measures: Sequence[str]) -> dict[str, Interval]:
     """The intervals of L(stereo), theta and alpha of one study, as far as they are among `measures`."""
     found = {}
-    if "l_stereo" in measures or "theta" in measures:
-        values, of_both = tendency_influences(side, kinds)
+    if tendency is not None and ("l_stereo" in measures or "theta" in measures):
+        values, of_both = tendency
         found = dict(
             zip(("l_stereo", "theta"), clustered.intervals(values, of_both, (SHARE, RATIO)), strict=True)
         )
@@ -139,16 +142,15 @@ def intervals(side: AnswerSet, kinds: Bools, measures: Sequence[str]) -> dict[st
     return {name: each for name, each in found.items() if name in measures}
 
 
-def difference(first: AnswerSet, second: AnswerSet, kinds: Bools) -> tuple[Interval, float]:
+def difference(first: Tendency, second: Tendency) -> tuple[Interval, float]:
     """The interval of the difference of L(stereo) of two models, and its standard error."""
-    sides = [tendency_influences(side, kinds) for side in (first, second)]
-    (x, of_x), (y, of_y) = [(values[:1], of_both.columns([0])) for values, of_both in sides]
+    (x, of_x), (y, of_y) = [(values[:1], of_both.columns([0])) for values, of_both in (first, second)]
     [found] = spread.difference(x, y, (of_x, of_y), ((SHARE,), (SHARE,)))
     se, _ = influence.total([(1.0, of_x), (-1.0, of_y)]).standard_errors()
     return found.interval, float(se[0])
 
 
-def tendency_influences(side: AnswerSet, kinds: Bools) -> tuple[Floats, Influences]:
+def tendency_influences(side: AnswerSet, kinds: Bools) -> Tendency:
     """L(stereo) and theta (2,), and the influences on them."""
     times = np.bincount(side.answers, minlength=len(side.k))
     point = depiction.tendency(times @ side.k, times @ side.n, kinds)

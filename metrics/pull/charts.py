@@ -95,7 +95,7 @@ def pull_chart(
         alt.Tooltip("y_shown:N", title="y = S(s, ns)"),
         alt.Tooltip("n_shown:N", title="n"),
     ]
-    base = alt.Chart(alt.Data(values=data)).encode(
+    base = alt.Chart(alt.Data(values=tuple(data))).encode(
         x=alt.X(
             "x:Q",
             title="x = S(d, s) − S(d, ns)   (right of 0: default images pulled to the stereotypical)",
@@ -117,10 +117,10 @@ def pull_chart(
     size = 110 if by == "region" else 55
     below, above = [], []
     if published:
-        links = base.properties(data=alt.Data(values=_links_to_own(points, published_points)))
+        links = base.properties(data=alt.Data(values=tuple(_links_to_own(points, published_points))))
         below.append(links.mark_rule(opacity=0.8, strokeDash=[1, 3]).encode(x2="x_own", y2="y_own"))
         outlined = base.properties(
-            data=alt.Data(values=[_datum(point, by, published.name) for point in published_points])
+            data=alt.Data(values=tuple(_datum(point, by, published.name) for point in published_points))
         ).mark_point(filled=False, opacity=1, size=size, strokeWidth=1.6)
         above.append(outlined.encode(shape=shape, tooltip=tooltip))
     chart = alt.layer(

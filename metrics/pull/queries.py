@@ -1,7 +1,8 @@
 """Queries of the pull explorer: scores of groups and regions, images of a group, runs to compare with."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 from django.contrib.auth.models import User
@@ -13,6 +14,7 @@ from annotation import policies
 from annotation.models import IdentityGroup, Image, ImageSet, Study
 from generation.models import Run, RunKind, RunState
 from generation.recipes.prompts import PromptSet
+from metrics.core.marks import Axis, Numbers, scaled_axis
 from metrics.core.tables import Order
 from metrics.models import Score, ScoreRun
 from metrics.pull.data import NEWEST, embedded_groups, embedding_runs, encoder_of, finished_runs, pull_sets
@@ -33,6 +35,7 @@ COLUMNS = {
 TEXT_COLUMNS = ("identity", "region")
 IMAGES_PER_PAGE = 12
 _REGION = "region: "
+_SIMILARITIES = ("y", "s_d_s", "s_d_ns", "s_mean")
 _SETS = (
     (PromptSet.DEFAULT, _("d: default"), "s_d_d"),
     (PromptSet.STEREOTYPICAL, _("s: stereotypical"), "s_s_s"),
@@ -100,6 +103,22 @@ class PullPage:
     regions: list[PullRow]
     overall: PullRow | None
     unreported: list[IdentityGroup]
+
+    @cached_property
+    def axes(self) -> dict[str, Axis | None]:
+        """By score, the axis for all groups and regions; the similarities, except x, share one."""
+        rows = [*self.rows, *self.regions, *([self.overall] if self.overall else [])]
+        similarities = scaled_axis("number", _numbers(rows, *_SIMILARITIES))
+        return {"x": scaled_axis("difference", _numbers(rows, "x"))} | dict.fromkeys(
+            _SIMILARITIES, similarities
+        )
+
+
+def _numbers(rows: Iterable[PullRow], *names: str) -> Iterator[Numbers]:
+    for row in rows:
+        for score in (row.scores.get(name) for name in names):
+            if score is not None:
+                yield score.value, score.low, score.high
 
 
 def pull_page(run: ScoreRun, embedded: Run, order: Order) -> PullPage:

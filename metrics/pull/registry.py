@@ -1,7 +1,16 @@
 """Metrics of stereotypical pull."""
 
+from metrics.comparisons import queries as comparisons
 from metrics.pull import data, queries, scores
-from metrics.score_runs.metric import BENJAMINI, OF_CONTRASTS, P_AND_Q, VISAGE, Metric, Parameter
+from metrics.score_runs.metric import (
+    BENJAMINI,
+    OF_CONTRASTS,
+    P_AND_Q,
+    VISAGE,
+    Metric,
+    Parameter,
+    compared_study,
+)
 
 _RUN = Parameter(
     "run",
@@ -122,6 +131,8 @@ METRICS: tuple[Metric, ...] = (
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
         check_offered=queries.check_offered,
+        check_readable=comparisons.check_readable,
+        other_studies=compared_study,
     ),
     Metric(
         name="pull_contrast",

@@ -116,7 +116,7 @@ class Scores(Resource):
         extra = {
             "run": ScoreRunSerializer(latest.run).data if latest.run is not None else None,
             "stale": latest.stale,
-            "simulated": has_simulated_answers(study),
+            "simulated": has_simulated_answers(study, *queries.other_studies(metric, parameters)),
         }
         return page(request, rows, query=query, kind=ScoreQuery, row=ScoreSerializer, extra=extra)
 
@@ -126,7 +126,7 @@ class ScoreRuns(Resource):
 
     @documents_list("score_runs_list", query=ScoreRunQuery, row=ScoreRunSerializer, tag="scores")
     def get(self, request: Request, name: str) -> Response:
-        rows = ScoreRun.objects.filter(study=get_study_or_404(request, name))
+        rows = queries.runs_to_list(request.user, get_study_or_404(request, name))
         return filtered_page(self, rows, kind=ScoreRunQuery, row=ScoreRunSerializer)
 
     @operation(
@@ -222,7 +222,7 @@ def filter_scores(run: ScoreRun, query: Mapping[str, Any]) -> QuerySet[Score]:
 
 def _run(request: Request, name: str, number: int) -> ScoreRun:
     study: Study = get_study_or_404(request, name)
-    run = get_object_or_404(ScoreRun, pk=number, study=study)
+    run = get_object_or_404(queries.runs_to_list(request.user, study), pk=number)
     with refusals(ValueError, status=422):
         metric = registry.get(run.metric)
         metric.check_readable(request.user, json.loads(run.parameters))

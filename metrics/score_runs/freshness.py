@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from annotation.core.leases import OPEN, JobState
 from annotation.models import Study
+from annotation.policies import User
 from metrics.models import ScoreRun, Variant
 from metrics.score_runs import queries
 from metrics.score_runs import services as score_runs
@@ -94,10 +95,10 @@ def of_runs(
     )
 
 
-def check_waiting(study: Study, waiting: Sequence[str]) -> Freshness:
-    """The state of the runs with these ids."""
+def check_waiting(user: User, study: Study, waiting: Sequence[str]) -> Freshness:
+    """The state of the runs with these ids, which the account may list."""
     keys = {int(text) for text in waiting if text.isdecimal() and len(text) < 19}
-    runs = list(ScoreRun.objects.filter(study=study, pk__in=keys))
+    runs = list(queries.runs_to_list(user, study).filter(pk__in=keys))
     # A run that no longer exists was replaced by one of the present answers.
     done = len(runs) < len(keys) or any(run.state == JobState.DONE for run in runs)
     return of_runs(runs, ready=done, stale=True)

@@ -1,6 +1,6 @@
 """The type in which each room declares its metrics."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -14,6 +14,7 @@ VARIANTS = ("corrected", "published")
 VISAGE = "Jha et al. (2024), ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667"
 SEEGULL = "Jha et al. (2023), SeeGULL, ACL 2023, doi:10.18653/v1/2023.acl-long.548"
 BENJAMINI = "Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x"
+BIASDORA = "Raj et al. (2024), BiasDora, Findings of EMNLP 2024"
 SOURCES = ("answers", "ratings", "votes", "captions", "embeddings", "machine judge")
 # Wording shared by the metrics that compare something.
 P_AND_Q = (
@@ -45,6 +46,15 @@ def _no_check(*args: object) -> None:
     pass
 
 
+def _no_other_studies(parameters: Parameters) -> Collection[str]:
+    return ()
+
+
+def compared_study(parameters: Parameters) -> Collection[str]:
+    """The `other_studies` of a comparison: that of its parameter `against`, if there is one."""
+    return [parameters["against"]] if parameters.get("against") else []
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A choice that changes the numbers. Values are text, so that a run can store them as given."""
@@ -71,7 +81,8 @@ class Metric:
     answers to `task` and the study's rules. `rule` describes the rule or the inputs that it uses.
     `check_inputs` raises NothingToCompute or ValueError if no worker could compute it, `check_offered` raises
     ValueError for parameters that a user may not request, `check_readable` for those whose scores a user may
-    not read, and `check_run` for a single finished run.
+    not read, and `check_run` for a single finished run. `other_studies`: the names of those that its
+    parameters name, which only who leads them may learn of.
     """
 
     name: str
@@ -93,6 +104,7 @@ class Metric:
     check_offered: Callable[[User, Study, Parameters], None] = _no_check
     check_readable: Callable[[User, Parameters], None] = _no_check
     check_run: Callable[[User, ScoreRun], None] = _no_check
+    other_studies: Callable[[Parameters], Collection[str]] = _no_other_studies
     reference: str = VISAGE
     source: str = "answers"
     parts: str = ""

@@ -4,15 +4,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Case, QuerySet, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, F, Q, QuerySet, Value, When, Window
+from django.db.models.functions import Coalesce, RowNumber
 
+from annotation import policies
 from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Study
 from metrics.models import RunIntervals, Score, ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import choose_intervals, inputs_digest
-from metrics.score_runs.metric import Metric
+from metrics.score_runs.metric import Metric, Parameters
 
 ScoreRequest = tuple[str, str, Mapping[str, str]]
 """A metric, its variant and its chosen parameters."""
@@ -55,6 +56,32 @@ def newest_run(
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
     return _finished(study, entry, variant, registry.parameters(entry, parameters)).first()
+
+
+def newest_runs(study: Study, metrics: Iterable[str], variant: str) -> dict[str, ScoreRun]:
+    """`newest_run` of each of `metrics` with default parameters, {metric: run}, in their order; metrics
+    without a finished run are left out. One query."""
+    entries = [registry.get(name) for name in metrics]
+    if not entries:
+        return {}
+    wanted, chosen = Q(), []
+    for entry in entries:
+        registry.check_variant(entry, variant)
+        parameters = serialize_parameters(registry.parameters(entry, None))
+        wanted |= Q(metric=entry.name, version=entry.version, parameters=parameters)
+        chosen.append(When(metric=entry.name, intervals=choose_intervals(study, entry).name, then=Value(0)))
+    place = Window(
+        RowNumber(),
+        partition_by="metric",
+        order_by=[
+            Case(*chosen, default=Value(1)).asc(),
+            Coalesce("confirmed_at", "finished_at").desc(),
+            F("pk").desc(),
+        ],
+    )
+    finished = ScoreRun.objects.filter(wanted, study=study, variant=variant, state=JobState.DONE)
+    found = {run.metric: run for run in finished.annotate(place=place).filter(place=1)}
+    return {entry.name: found[entry.name] for entry in entries if entry.name in found}
 
 
 def is_stale(run: ScoreRun) -> bool:
@@ -153,10 +180,42 @@ def score_history(
     ]
 
 
-def failed_runs(study: Study) -> list[ScoreRun]:
-    """Failed runs without a later successful run of the same scores, newest first."""
+def runs_to_list(user: policies.User, study: Study) -> QuerySet[ScoreRun]:
+    """The runs of `study`, without those that name other studies which `user` does not lead. One query
+    of their own, and another if any names a study."""
+    runs = ScoreRun.objects.filter(study=study)
+    chosen = [metric.name for metric in registry.metrics() if metric.parameters]
+    given = runs.filter(metric__in=chosen).order_by().values_list("metric", "parameters").distinct()
+    return runs.exclude(parameters__in=_of_others(user, given))
+
+
+def failed_runs(user: policies.User, study: Study) -> list[ScoreRun]:
+    """Failed runs of `runs_to_list` without a later successful run of the same scores, newest first."""
     runs = ScoreRun.objects.filter(study=study, state__in=[JobState.FAILED, JobState.DONE])
-    return list(_still_failed(runs.order_by("-finished_at", "-pk")[:100]))[:_MAX_FAILED]
+    failed = list(_still_failed(runs.order_by("-finished_at", "-pk")[:100]))
+    hidden = _of_others(user, [(run.metric, run.parameters) for run in failed])
+    return [run for run in failed if run.parameters not in hidden][:_MAX_FAILED]
+
+
+def other_studies(metric: Metric, parameters: Parameters) -> list[Study]:
+    """The studies that the parameters of a metric name. A query if there are any."""
+    names = metric.other_studies(parameters)
+    return list(Study.objects.filter(name__in=names)) if names else []
+
+
+def _of_others(user: policies.User, given: Iterable[tuple[str, str]]) -> set[str]:
+    """Which parameters, each with the metric that they are of, name studies that `user` does not lead. A
+    query if any names a study."""
+    metrics = {metric.name: metric for metric in registry.metrics()}
+    named: dict[str, set[str]] = {}
+    for name, text in given:
+        if name in metrics:
+            named.setdefault(text, set()).update(metrics[name].other_studies(json.loads(text)))
+    names = set[str]().union(*named.values())
+    if not names:
+        return set()
+    known = set(policies.studies_led_by(user).filter(name__in=names).values_list("name", flat=True))
+    return {text for text, those in named.items() if not those <= known}
 
 
 def _still_failed(runs: Iterable[ScoreRun]) -> Iterable[ScoreRun]:

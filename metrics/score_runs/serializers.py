@@ -23,6 +23,8 @@ from metrics.score_runs import registry
 from metrics.score_runs.evaluation import MIN_RESAMPLES
 
 METRIC_NAMES = [metric.name for metric in registry.metrics()]
+MAX_PARAMETER = 1900
+"""Characters of one parameter: `ScoreRun.parameters` holds all of a run."""
 
 
 class StoredParameters(serializers.DictField):
@@ -109,7 +111,10 @@ def _key(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
 
 METRICS_BY_PARAMETER = _metrics_by_parameter()
 """{parameter: names of the metrics that have it}."""
-_CHOSEN = {name: text_choice(f"Parameter of {', '.join(of)}.") for name, of in METRICS_BY_PARAMETER.items()}
+_CHOSEN = {
+    name: text_choice(f"Parameter of {', '.join(of)}.", max_length=MAX_PARAMETER)
+    for name, of in METRICS_BY_PARAMETER.items()
+}
 _FILTERS = {
     "name": text_choice("Only scores of this name, as listed by the metric."),
     "part": text_choice("Only scores of this part; empty: only scores without a part."),
@@ -146,7 +151,7 @@ class ScoreRunBody(Body):
     metric = serializers.ChoiceField(METRIC_NAMES)
     variant = serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value)
     parameters = serializers.DictField(
-        child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=200),
+        child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=MAX_PARAMETER),
         required=False,
         help_text="As listed by the metric; omitted parameters have their defaults.",
     )

@@ -7,9 +7,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import policies
+from annotation.core.requests import LoggedIn
 from metrics.core.studies import get_study_or_404
-from metrics.models import ScoreRun
-from metrics.score_runs import registry
+from metrics.score_runs import queries, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.tasks import enqueue
 
@@ -26,10 +26,10 @@ def methods(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def retry_scores(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
+def retry_scores(request: LoggedIn, name: str, run_id: int) -> HttpResponse:
     """Put a failed run back into the queue and return to the page of the request."""
     study = get_study_or_404(request, name)
-    run = get_object_or_404(ScoreRun, pk=run_id, study=study)
+    run = get_object_or_404(queries.runs_to_list(request.user, study), pk=run_id)
     try:
         if score_runs.retry(run_id=run.pk):
             run.refresh_from_db()

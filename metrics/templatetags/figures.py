@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from metrics.templatetags.scores import UNDEFINED, plain
+from metrics.core.numbers import UNDEFINED, plain
 
 register = template.Library()
 

@@ -56,7 +56,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
         )
         for field in ("percent", "low", "end")
     )
-    base = alt.Chart(alt.Data(values=data)).encode(
+    base = alt.Chart(alt.Data(values=tuple(data))).encode(
         y=alt.Y("label:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=8)),
         tooltip=[
             alt.Tooltip("label:N", title="Label"),

@@ -1,5 +1,7 @@
 """Attributes with the scores of stored runs, over all identity groups and in each of them."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from django.core.paginator import Paginator
@@ -11,10 +13,13 @@ from annotation.core import scales
 from annotation.core.leases import JobState
 from annotation.models import Association, Attribute, IdentityGroup, Study, TaskKind
 from metrics.core.answers import counted_judgements, stereotypes
+from metrics.core.marks import KIND_OF, Axis, Numbers, scaled_axis
 from metrics.core.tables import Order
 from metrics.depiction.queries.gallery import Filters, GalleryImage, gallery_page
 from metrics.models import Score, ScoreRun, Variant
 from metrics.score_runs import queries, registry
+from metrics.visual_nature import visual_rule
+from metrics.visual_nature.visual_rule import VisualRule
 
 PER_PAGE = 100
 _IMAGES_SHOWN = 6
@@ -49,6 +54,21 @@ class AttributeRow:
     offensiveness: float | None = None
 
     @property
+    def mean_score(self) -> Numbers:
+        """The mean with its interval, for a mark."""
+        return self.mean, self.mean_low, self.mean_high
+
+    @property
+    def selected(self) -> Numbers:
+        """The share, for a mark."""
+        return self.share, None, None
+
+    @property
+    def largest(self) -> Numbers:
+        """The largest L, for a mark."""
+        return self.most, None, None
+
+    @property
     def share(self) -> float | None:
         return self.k / self.n if self.n else None
 
@@ -60,11 +80,14 @@ class AttributeRow:
 
 @dataclass(frozen=True)
 class AttributeTable:
+    """`axes`: by column, for all attributes, whatever page or search is shown."""
+
     rows: tuple[AttributeRow, ...]
     total: int
     number: int
     pages: int
     runs: tuple[ScoreRun, ...]
+    axes: Mapping[str, Axis | None]
 
 
 def attribute_table(study: Study, *, search: str, order: Order, page: str) -> AttributeTable:
@@ -108,6 +131,11 @@ def attribute_table(study: Study, *, search: str, order: Order, page: str) -> At
         number=here.number,
         pages=here.paginator.num_pages,
         runs=tuple(run for run in (visual, likelihood) if run is not None),
+        axes={
+            "mean": scaled_axis("rating", (row.mean_score for row in found.values())),
+            "share": scaled_axis("share", (row.selected for row in found.values())),
+            "most": scaled_axis("share", (row.largest for row in found.values())),
+        },
     )
 
 
@@ -122,16 +150,25 @@ class GroupLikelihood:
 
 
 @dataclass(frozen=True)
+class OtherScore:
+    """A score of another metric over all groups: the metric's title, and the axis that it shares with scores
+    of its name; None if its name does not say how it is drawn."""
+
+    title: str
+    score: Score
+    axis: Axis | None
+
+
+@dataclass(frozen=True)
 class AttributePage:
-    """`labels`: how often each label of the visual-nature scale was chosen. `other_scores`: (metric's title,
-    score) of other metrics over all groups."""
+    """`labels`: how often each label of the visual-nature scale was chosen."""
 
     attribute: Attribute
     visual: Score | None
     mean: Score | None
     labels: tuple[tuple[str, int], ...]
     groups: tuple[GroupLikelihood, ...]
-    other_scores: tuple[tuple[str, Score], ...]
+    other_scores: tuple[OtherScore, ...]
     pictures: tuple[GalleryImage, ...]
     n_images: int
 
@@ -163,13 +200,27 @@ def attribute_page(study: Study, attribute: Attribute) -> AttributePage:
         mean=visual.get("mean_score"),
         labels=_labels(study, attribute),
         groups=tuple(sorted(groups, key=lambda one: (-(one.score.value or 0), one.group.name))),
-        other_scores=tuple(
-            (registry.get(of_metric[score.run_id]).title, score)
-            for score in scores
-            if score.group is None and of_metric[score.run_id] != "visual_nature"
+        other_scores=_other_scores(
+            {
+                score: of_metric[score.run_id]
+                for score in scores
+                if score.group is None and of_metric[score.run_id] != "visual_nature"
+            }
         ),
         pictures=seen.pictures if seen else (),
         n_images=seen.total if seen else 0,
+    )
+
+
+def _other_scores(metrics: Mapping[Score, str]) -> tuple[OtherScore, ...]:
+    """`metrics`: {score: its metric}."""
+    numbers: dict[str, list[Numbers]] = defaultdict(list)
+    for score in metrics:
+        numbers[score.name].append((score.value, score.low, score.high))
+    axes = {name: scaled_axis(KIND_OF[name], found) for name, found in numbers.items() if name in KIND_OF}
+    return tuple(
+        OtherScore(registry.get(metric).title, score, axes.get(score.name))
+        for score, metric in metrics.items()
     )
 
 
@@ -193,3 +244,30 @@ def _labels(study: Study, attribute: Attribute) -> tuple[tuple[str, int], ...]:
     if not counts:
         return ()
     return tuple((label.name, counts.get(label.value, 0)) for label in scales.VISUAL_NATURE)
+
+
+def rules_of(scores: Iterable[Score]) -> tuple[tuple[VisualRule, ...], int]:
+    """What each rule would select, and the number of attributes rated so far, from the scores of a run of
+    `visual_rules` in the order in which they were stored."""
+    used, shares = set[str](), list[Score]()
+    for score in scores:
+        if score.name == "share":
+            shares.append(score)
+        elif score.name == "in_use" and score.value:
+            used.add(score.part)
+    read = [visual_rule.parse_part(score.part) for score in shares]
+    most = max((least for least, _ in read if least is not None), default=0)
+    rules = tuple(
+        VisualRule(
+            least=least,
+            of=most,
+            mean=mean,
+            selected=score.k or 0,
+            percent=100 * (score.value or 0),
+            low=None if score.low is None else 100 * score.low,
+            high=None if score.high is None else 100 * score.high,
+            in_use=score.part in used,
+        )
+        for score, (least, mean) in zip(shares, read, strict=True)
+    )
+    return rules, shares[0].n if shares else 0

@@ -1,10 +1,37 @@
 """The study's rule of visual nature (PROTOCOL §2)."""
 
+from dataclasses import dataclass
+
+from django.utils.translation import gettext
 from numpy.typing import ArrayLike
 
 from annotation.models import Study
+from metrics.core.marks import Numbers
 from metrics.core.stats.checks import Bools
 from metrics.visual_nature import stats
+
+
+@dataclass(frozen=True)
+class VisualRule:
+    """How many attributes a rule for 'visual' selects (PROTOCOL §2); `in_use` if it is the study's rule.
+
+    The rule: at least `least` of `of` annotators agree, all agree (`least` None), or the mean score is at
+    least `mean`. It selects `percent` of the attributes, with the interval `low` to `high`.
+    """
+
+    least: int | None
+    of: int
+    mean: float | None
+    selected: int
+    percent: float
+    low: float | None
+    high: float | None
+    in_use: bool
+
+    @property
+    def numbers(self) -> Numbers:
+        """`percent` with its interval."""
+        return self.percent, self.low, self.high
 
 
 def is_visual(study: Study, ratings: ArrayLike) -> Bools:
@@ -47,3 +74,13 @@ def parse_part(part: str) -> tuple[int | None, float | None]:
         return None, None
     words = part.split()
     return (None, float(words[-1])) if words[1] == "mean" else (int(words[3]), None)
+
+
+def in_words(rule: VisualRule) -> str:
+    """A rule for 'visual' in words."""
+    if rule.mean is not None:
+        return gettext("mean score of at least %(mean)s") % {"mean": f"{rule.mean:g}"}
+    if rule.least is None:
+        return gettext("all who rated it chose Agree or Strongly agree")
+    text = gettext("at least %(least)d of %(of)d chose Agree or Strongly agree")
+    return text % {"least": rule.least, "of": rule.of}

@@ -118,7 +118,7 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
         "width": _WIDTH[min(len(panels), 3)],
         "height": alt.Step(_LANE, **{"for": "offset"}) if several else alt.Step(22),
     }
-    chart: Any = alt.layer(*layers, data=alt.Data(values=data)).properties(**size)
+    chart: Any = alt.layer(*layers, data=alt.Data(values=tuple(data))).properties(**size)
     if len(panels) > 1:
         header = alt.Header(title=None, labelFontSize=13, labelColor=INK, labelAnchor="start", labelPadding=6)
         chart = chart.facet(column=alt.Column("panel:N", sort=panels, header=header), spacing=24)

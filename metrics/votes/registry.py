@@ -1,9 +1,9 @@
-"""Metrics of known stereotypes and of their offensiveness."""
+"""Metrics of known stereotypes, of their offensiveness, and of how biased associations are."""
 
 from annotation.models import Study
-from metrics.score_runs.metric import SEEGULL, Metric, Parameters, stereotype_rule
+from metrics.score_runs.metric import BIASDORA, SEEGULL, Metric, Parameters, stereotype_rule
 from metrics.votes.data import own_answers, source
-from metrics.votes.scores import known_stereotypes, offensiveness
+from metrics.votes.scores import bias_levels, known_stereotypes, offensiveness
 
 _CELLS = "`pool: in-region`, `out-region` or `both` (the overlap), each with `t=1`, `2` and `3`"
 _SUBSETS = "all associations, each region (`region: East Asia`) and each group"
@@ -36,6 +36,10 @@ _SCALE = "points of the offensiveness scale (-1 to 4; Unsure counts as 0)"
 
 def _threshold_rule(study: Study, parameters: Parameters) -> str:
     return "a stereotype for a pool: at least t of its annotators said Stereotypical"
+
+
+def _no_rule(study: Study, parameters: Parameters) -> str:
+    return "every answer counts; Unsure is no level"
 
 
 METRICS: tuple[Metric, ...] = (
@@ -162,5 +166,41 @@ METRICS: tuple[Metric, ...] = (
         compute=offensiveness.rated_offensiveness_scores,
         rule=stereotype_rule,
         fingerprint=own_answers.offensiveness_fingerprint,
+    ),
+    Metric(
+        name="bias_levels",
+        version=1,
+        title="How biased associations are by the study's own answers",
+        task="association",
+        unit="points of the scale of levels, 1 (not at all) to 5 (extremely biased); shares of 0 to 1",
+        direction="larger: more biased in the eyes of the annotators",
+        definition=(
+            "The mean of individual levels; an answer of Unsure is no level and is left out. The share of a "
+            "label is of all answers, Unsure among them."
+        ),
+        names=(
+            ("mean", "mean level over the answers; n: answers with a level"),
+            ("association", "mean level of one association of a group; n: answers with a level"),
+            ("associations", "number of associations with a level; n: all that were asked about"),
+            *(
+                (name, f"share of answers that are {label.name}; n: all answers, k: these")
+                for name, label in bias_levels.LABELS.items()
+            ),
+        ),
+        parts=f"`mean` of {_SUBSETS}",
+        resampling="two-way cluster bootstrap over associations and annotators",
+        clustering="associations and annotators; for one association, its annotators",
+        section="§11",
+        reference=BIASDORA,
+        caveats=(
+            "The levels are of what people say, not of how often a model says it. An association with many "
+            "answers weighs more in a mean than one with few. For one association only its annotators are "
+            "resampled: with three of them a bootstrap interval is the range of the answers; a clustered one "
+            "takes the variance within all associations together. The most biased of many associations is "
+            "also the one that chance favoured most."
+        ),
+        compute=bias_levels.bias_levels_scores,
+        rule=_no_rule,
+        fingerprint=own_answers.bias_levels_fingerprint,
     ),
 )

@@ -5,6 +5,7 @@
        alt, blurred,              // blurred: hidden until its annotator reveals it
        boxes, options,            // [{id, option, x0, y0, x1, y1}], [{id, label, number}]
        messages,                  // the texts of box_editor() in annotation/annotate/texts.py
+       tools,                     // the element for the buttons; without it they are above the image
        extra,                     // state of the page with the boxes' undo history: see commit()
        onchange(boxes, reason),   // after every change: draw, move, resize, assign, remove, undo, redo;
                                   // may return text to announce after an undo or redo
@@ -41,10 +42,10 @@ export class BoxEditor {
   #announcement = null;
   #listeners = new AbortController();
 
-  constructor(container, { messages, onchange, onstatus, onhover, onreveal, ...item }) {
+  constructor(container, { messages, tools = null, onchange, onstatus, onhover, onreveal, ...item }) {
     this.#messages = messages;
     this.#handlers = { onchange, onstatus, onhover, onreveal };
-    this.#build(container);
+    this.#build(container, tools);
     this.load(item);
   }
 
@@ -141,9 +142,18 @@ export class BoxEditor {
     this.#announceZoom();
   }
 
+  /* Back from a zoomed image to the fitted one; from that, change between fitted to the window and wide. */
   zoomFit() {
-    this.#frame.zoomTo(1);
-    this.#announceZoom();
+    const frame = this.#frame;
+    if (frame.zoom === 1 && !frame.canFit) return;
+    if (frame.zoom === 1) frame.fitToWindow(!frame.fitted);
+    else frame.zoomTo(1);
+    this.#board.announce(frame.fitted || !frame.canFit ? "whole" : "wide");
+  }
+
+  /* Scroll the page to the image. */
+  bringIntoView() {
+    this.#frame.element.scrollIntoView({ block: "nearest" });
   }
 
   /* Handle a keydown from elsewhere in the page: letters, Delete, undo, but not arrows. True if it was used. */
@@ -156,10 +166,11 @@ export class BoxEditor {
     this.#listeners.abort();
     this.#pointers.destroy();
     this.#frame.destroy();
+    this.#tools.element.remove();
     this.element.remove();
   }
 
-  #build(container) {
+  #build(container, toolsAt) {
     const messages = this.#messages;
     editors += 1;
     const helpId = `boxes-help-${editors}`;
@@ -183,11 +194,12 @@ export class BoxEditor {
     this.element = el(
       "div",
       { class: "boxes" },
-      this.#tools.element,
+      toolsAt ? null : this.#tools.element,
       this.#frame.element,
       this.#status,
       el("p", { class: "boxes-help", id: helpId }, messages.help),
     );
+    toolsAt?.append(this.#tools.element);
     container.append(this.element);
     this.#listen(retry);
   }
@@ -225,7 +237,7 @@ export class BoxEditor {
 
   #setConcealed(hide) {
     if (hide === this.#board.concealed || !this.#canBlur) return;
-    const focused = this.element.contains(document.activeElement);
+    const focused = [this.element, this.#tools.element].some((part) => part.contains(document.activeElement));
     this.#board.concealed = hide;
     this.#board.cancel();
     this.#board.paint();
@@ -260,12 +272,13 @@ export class BoxEditor {
     this.#tools.show({
       mode: board.mode,
       canBlur: this.#canBlur && !board.concealed,
+      fitted: this.#frame.fitted,
       can: {
         undo: board.collection.history.canUndo || board.draft,
         redo: board.collection.history.canRedo,
         remove: board.selected !== null,
         zoomOut: this.#frame.zoom > 1,
-        zoomFit: this.#frame.zoom > 1,
+        zoomFit: this.#frame.zoom > 1 || this.#frame.canFit,
       },
     });
   }

@@ -28,6 +28,10 @@ export function fill(text, values = {}) {
 /* Focus the element, and scroll its whole field above the sticky bar at the bottom. */
 export function focusInView(element) {
   element.focus({ preventScroll: true });
+  showField(element);
+}
+
+export function showField(element) {
   (element.closest(".field, .choice") ?? element).scrollIntoView({ block: "nearest" });
 }
 

@@ -29,5 +29,16 @@ const succeeded = (event) => {
   part.querySelector("[data-late]").hidden = true;
 };
 
+// What a reader has opened stays open when its part is replaced.
+const keepOpen = (event) => {
+  const part = partOf(event);
+  if (!part) return;
+  const open = [...part.querySelectorAll("details[id][open]")].map((one) => one.id);
+  document.addEventListener("htmx:afterSwap", () => {
+    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  }, { once: true });
+};
+
+document.addEventListener("htmx:beforeSwap", keepOpen);
 for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) document.addEventListener(name, failed);
 document.addEventListener("htmx:afterRequest", succeeded);

@@ -14,14 +14,3 @@ for (const part of document.querySelectorAll("[data-box], [data-row]")) {
   part.addEventListener("focusin", () => highlight(key, true));
   part.addEventListener("focusout", () => highlight(key, false));
 }
-
-// A link to an image opens the <details> around it first.
-const open = () => {
-  const target = location.hash && document.getElementById(location.hash.slice(1));
-  const closed = target && target.closest("details:not([open])");
-  if (!closed) return;
-  closed.open = true;
-  target.scrollIntoView();
-};
-addEventListener("hashchange", open);
-open();

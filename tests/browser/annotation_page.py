@@ -9,9 +9,22 @@ from playwright.sync_api import Page, expect
 
 
 def open_item(page: Page, path: str) -> None:
-    """Open the annotation page, and wait for the item."""
+    """Open the annotation page, and wait for the item and for the browser's storage: what was begun before
+    comes a moment after the item, and from then on what is begun outlives the page."""
     page.goto(path)
+    expect(page.locator("[data-state-text]")).not_to_be_empty()
     wait_for_item(page)
+
+
+def open_filled(page: Page, path: str) -> None:
+    """The same, and wait for the items that the page asks for when it is there."""
+    with page.expect_event("requestfinished", lambda asked: asked.url.endswith("/annotate/items/")):
+        open_item(page, path)
+    # it has come, and is read before the page has nothing to do
+    page.evaluate(IDLE)
+
+
+IDLE = "new Promise((done) => requestIdleCallback(() => done()))"
 
 
 def wait_for_item(page: Page) -> None:
@@ -48,14 +61,21 @@ def png(shade: int, *, width: int = 400, height: int = 300) -> bytes:
 
 def drag(page: Page, x0: float, y0: float, x1: float, y1: float) -> None:
     """Drag over the image, in fractions of its width and height."""
-    page.mouse.move(*on_image(page, x0, y0))
+    start, end = points_on_image(page, (x0, y0), (x1, y1))
+    page.mouse.move(*start)
     page.mouse.down()
-    page.mouse.move(*on_image(page, x1, y1), steps=4)
+    page.mouse.move(*end, steps=4)
     page.mouse.up()
 
 
 def on_image(page: Page, x: float, y: float) -> tuple[float, float]:
     """A point of the screen, from fractions of the image's width and height."""
+    [point] = points_on_image(page, (x, y))
+    return point
+
+
+def points_on_image(page: Page, *points: tuple[float, float]) -> list[tuple[float, float]]:
+    """Points of the screen, all at one moment."""
     box = page.locator(".boxes-image").bounding_box()
     assert box is not None
-    return box["x"] + x * box["width"], box["y"] + y * box["height"]
+    return [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]

@@ -16,7 +16,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 FLAGS = [
     "--no-sandbox",
@@ -28,7 +28,8 @@ FLAGS = [
 ]
 
 # A machine that is busy with other tests is slow; what is right comes in the end.
-expect.set_options(timeout=60_000)
+PATIENCE_MS = 1000 * PATIENCE_SECONDS
+expect.set_options(timeout=PATIENCE_MS)
 
 # To hunt for what only works when all comes at once: seconds by which each reply is late, and how many times
 # slower pages think (README, "Working on it").
@@ -124,7 +125,7 @@ def new_page(browser: Browser, live_server, request) -> Iterator[Callable[..., P
                 [{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}]
             )
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(PATIENCE_MS)
         if SLOW_PAGES > 1:
             context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW_PAGES})
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -187,6 +188,7 @@ def accessible() -> Callable[..., None]:
     def check(page: Page, *, without: tuple[str, ...] = ()) -> None:
         # a click on a link ends when the next page begins to come
         page.wait_for_load_state()
+        page.evaluate(AT_REST)
         _sound(page, {"rules": {rule: {"enabled": False} for rule in without}})
         _fitting(page)
 

@@ -1,5 +1,7 @@
 """The annotator's way through a study in a real browser: by keyboard alone, on a phone, without scripts."""
 
+import time
+
 import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -61,7 +63,8 @@ def test_everything_can_be_done_by_keyboard_alone(new_page, study):
     page.keyboard.press("Enter")
     page.wait_for_url("**/profile/")
     tab_to(page, "Choose: Where you are from")
-    page.keyboard.type("Asia")
+    while page.evaluate("document.activeElement.value") != "Asia":
+        page.keyboard.press("ArrowDown")
     tab_to(page, "Save and continue")
     page.keyboard.press("Enter")
 
@@ -119,9 +122,12 @@ def test_no_page_has_a_fault_that_axe_can_find(new_page, accessible_everywhere, 
     for path in paths:
         page.goto(path)
         accessible(page)
+    wait_for_item(page)
     page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
     accessible(page)
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
     page.get_by_role("radio", name="Unsure").check()
     accessible(page)
     page.get_by_role("button", name="Submit and continue").click()
@@ -162,6 +168,7 @@ def test_a_draft_survives_a_reload_and_is_gone_with_the_next_item(new_page, amal
     wait_for_item(page)
     expect(page.get_by_label("Why are you unsure?")).to_have_value("half a thou")
     expect(page.get_by_role("radio", name="Unsure")).to_be_checked()
+    wait_for_item(page)
 
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("'kind'")
@@ -206,6 +213,7 @@ def test_a_double_click_sends_once(new_page, amal):
 
 def test_time_away_is_not_time_at_work(new_page, amal):
     page = new_page(amal)
+    begun = time.monotonic()
     page.clock.install(time=timezone.now())
     open_item(page, PAGE)
     page.clock.run_for(5_000)
@@ -219,11 +227,13 @@ def test_time_away_is_not_time_at_work(new_page, amal):
     wait_for_item(page)
     wait_until_saved(page)
     response = Response.objects.get()
-    assert 7_000 <= response.active_ms < 12_000
-    assert 20 * 60_000 <= response.idle_ms < 21 * 60_000
+    # the page's clock goes on by itself meanwhile
+    test_ms = 1000 * (time.monotonic() - begun)
+    assert 7_000 <= response.active_ms < 7_000 + test_ms
+    assert 20 * 60_000 <= response.idle_ms < 20 * 60_000 + test_ms
 
 
-def test_it_all_works_without_scripts(new_page, accessible, amal):
+def test_it_all_works_without_scripts(new_page, amal):
     page = new_page(amal, width=360, height=740, javascript=False)
     page.goto(PAGE)
     expect(page.locator("[data-open-keys]")).to_be_hidden()
@@ -231,6 +241,7 @@ def test_it_all_works_without_scripts(new_page, accessible, amal):
     page.get_by_label("Why are you unsure?").fill("hard to say")
     page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("'kind'")
+    page.get_by_role("button", name="Menu").click()
     page.get_by_role("button", name="Stop for now").click()
     expect(page.get_by_text("Everything you rated is saved")).to_be_visible()
     assert Judgement.objects.get().justification == "hard to say"

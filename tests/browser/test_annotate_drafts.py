@@ -10,6 +10,7 @@ from tests import factories
 from tests.browser.annotation_page import (
     drag,
     on_image,
+    open_filled,
     open_item,
     png,
     wait_for_attribute,
@@ -17,6 +18,7 @@ from tests.browser.annotation_page import (
     wait_for_status,
     wait_until_saved,
 )
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/words/annotate/"
@@ -94,8 +96,8 @@ def test_a_correction_that_was_begun_comes_back_after_a_reload(new_page, amal):
     expect(page.get_by_text("The correction is saved.")).to_be_visible()
     page.reload()  # nothing is left of it
     wait_for_attribute(page, word(1))
-    expect(page.get_by_role("button", name="Save the correction")).to_have_count(0)
     wait_until_saved(page)
+    expect(page.get_by_role("button", name="Save the correction")).to_have_count(0)
     assert said() == [(word(0), 5, ""), (word(0), 3, "on second thought")]
 
 
@@ -115,6 +117,7 @@ def test_a_correction_sent_without_a_network_is_not_begun_again_by_a_reload(
     wait_for_status(page, "not sent yet: 1")
     page.reload()
     wait_for_attribute(page, word(1))
+    wait_for_status(page, "not sent yet: 1")
     expect(page.get_by_role("button", name="Save the correction")).to_have_count(0)
     page.unroute("**/studies/*/annotate/*/")
     wait_until_saved(page)
@@ -134,6 +137,7 @@ def test_an_answer_left_as_it_was_forgets_the_correction(new_page, amal):
     expect(page.get_by_text("You are correcting")).to_be_hidden()
     page.reload()
     wait_for_attribute(page, word(1))
+    wait_until_saved(page)
     begin_correction(page)
     wait_for_attribute(page, word(0))
     expect(page.get_by_role("radio", name="Strongly agree")).to_be_checked()  # not what was given up
@@ -217,7 +221,6 @@ def test_a_new_consent_text_in_the_middle_of_an_item_costs_no_answer_and_no_draf
     answer(page, 0, "2")
     wait_for_attribute(page, word(1))
     wait_until_saved(page)
-    page.wait_for_load_state("networkidle")
     page.keyboard.press("5")
     page.keyboard.type("half a thou")
     factories.consent_text(study, version=2)
@@ -242,6 +245,7 @@ def test_a_new_consent_text_in_the_middle_of_an_item_costs_no_answer_and_no_draf
     page.wait_for_url("**/annotate/")
     wait_for_attribute(page, word(3))
     expect(page.get_by_label(UNSURE)).to_have_value("a draft")
+    wait_for_item(page)
     page.keyboard.press("Control+Enter")
     wait_for_attribute(page, word(4))
     wait_until_saved(page)
@@ -332,6 +336,7 @@ def test_a_reload_in_the_middle_of_a_box_keeps_the_boxes_that_were_drawn(new_pag
     page.mouse.up()
     expect(page.locator("[data-box]")).to_have_count(1)
     expect(page.get_by_role("checkbox", name="hat", exact=True)).to_be_checked()
+    wait_for_item(page)
     drag(page, 0.5, 0.5, 0.8, 0.8)
     page.keyboard.press("Control+Enter")
     wait_until_saved(page)
@@ -344,8 +349,10 @@ def test_the_images_at_hand_are_shown_and_boxed_without_a_network(
     new_page, amal, pictures, offline_is_expected
 ):
     page = new_page(amal)
-    open_item(page, PICTURES)
-    page.wait_for_load_state("networkidle")
+    fetched = set()
+    page.on("requestfinished", lambda asked: fetched.add(asked.url) if "/images/" in asked.url else None)
+    open_filled(page, PICTURES)
+    wait_for(lambda: page.evaluate("true") and len(fetched) == 3, "not all images have come")
     page.context.set_offline(True)
     for number in range(3):
         wait_for_item(page)

@@ -137,9 +137,10 @@ def test_a_whole_answer_is_given_with_fingers(phone):
     phone.touchscreen.tap(*on_image(phone, 0.5, 0.4))
     boxes_shown(phone, 2)
     phone.get_by_role("button", name="Submit and continue").tap()
+    boxes_shown(phone, 0)  # a tap is a click some time after it
     wait_for_item(phone)
-    boxes_shown(phone, 0)
     phone.locator(".option .choice-name").get_by_text("None of the above").tap()
+    expect(phone.get_by_role("checkbox", name="None of the above")).to_be_checked()
     phone.get_by_role("button", name="Submit and continue").tap()
     phone.wait_for_url("**/thanks/")
     assert kept("hat") == [pytest.approx((80, 60, 280, 240), abs=3)]
@@ -175,7 +176,7 @@ def test_two_fingers_zoom_and_draw_nothing_and_one_finger_draws_in_what_is_zoome
     hand.fingers_on_screen("touchEnd")
     boxes_shown(phone, 1)
     phone.get_by_role("button", name="Submit and continue").tap()
-    wait_for_item(phone)
+    boxes_shown(phone, 0)
     wait_until_saved(phone)
     assert kept("hat") == [pytest.approx((180, 135, 240, 180), abs=3)]
 

@@ -5,7 +5,8 @@ from playwright.sync_api import expect
 
 from annotation.models import Enrolment, EnrolmentStatus, Judgement, Option, Purpose, Response, TaskKind, Unit
 from tests import factories
-from tests.browser.annotation_page import open_item, wait_for_item, wait_until_saved
+from tests.browser.annotation_page import IDLE, open_item, wait_for_item, wait_until_saved
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/ratings/annotate/"
@@ -150,15 +151,14 @@ def test_work_comes_although_what_was_asked_before_practice_ended_is_answered_af
 
     page.route("**/annotate/items/", slowly)
     open_item(page, PAGE)
-    while not held:
-        page.wait_for_timeout(10)
+    wait_for(lambda: page.evaluate("true") and held, "the page asks for nothing")
     practise(page)
     wait_for_item(page)
     wait_until_saved(page)
     route, reply = held[0]
     with page.expect_event("requestfinished"):
         route.fulfill(response=reply)
-    page.evaluate("new Promise((done) => setTimeout(done, 100))")  # the page has read it
+    page.evaluate(IDLE)  # the page has read it
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Mexican are merry")
 

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests import factories
 from tests.browser.annotation_page import wait_for_attribute, wait_for_item
 from tests.browser.test_annotate import tab_to
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/words/annotate/"
@@ -33,7 +34,7 @@ def late_script(monkeypatch):
 
     def late(handler, environ, start_response):
         if environ["PATH_INFO"].endswith("/annotate.js"):
-            assert let_through.wait(60)
+            assert let_through.wait(PATIENCE_SECONDS)
         return in_time(handler, environ, start_response)
 
     monkeypatch.setattr(WSGIHandler, "__call__", late)

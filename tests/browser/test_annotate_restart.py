@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.browser.annotation_page import wait_for_attribute, wait_for_item, wait_for_status, wait_until_saved
+from tests.browser.conftest import PATIENCE_MS
 from tests.processes import drills
 from tests.processes.conftest import Installation, installation, migrated, migrated_file
 from tests.processes.servers import Web
@@ -47,7 +48,7 @@ def page(browser: Browser, server: Web) -> Iterator[Page]:
     """The page at work, reached through the login."""
     context = browser.new_context(base_url=server.url)
     opened = context.new_page()
-    opened.set_default_timeout(60_000)
+    opened.set_default_timeout(PATIENCE_MS)
     opened.goto(f"/accounts/login/?next={PAGE}")
     opened.get_by_label("Username").fill("amal")
     opened.get_by_label("Password").fill("a-long-password")
@@ -74,7 +75,7 @@ def answer(page: Page, number: int, key: str) -> tuple[str, int, str]:
 
 def sent_in_the_end(page: Page) -> None:
     """The page tries again by itself, later and later; coming back to its window makes it try at once."""
-    expect(page.locator("[data-state=saved]")).to_contain_text("All answers saved", timeout=60_000)
+    wait_until_saved(page)
 
 
 def test_an_answer_and_a_draft_outlive_a_server_that_is_killed_before_it_replies_or_after_it_wrote(
@@ -159,6 +160,7 @@ def _killed_under_a_draft(page, server, first: int) -> list[tuple[str, int, str]
     wait_for_attribute(page, word(first + 1))
     expect(page.get_by_label("Why are you unsure?")).to_have_value("half a thou")
     sent_in_the_end(page)
+    wait_for_item(page)
     page.get_by_label("Why are you unsure?").press("End")
     page.keyboard.type("ght")
     page.keyboard.press("Control+Enter")

@@ -37,9 +37,7 @@ def test_what_has_the_focus_is_seen_and_what_is_chosen_as_well(new_page, accessi
     page.keyboard.press("1")
     expect(page.locator("#value-1")).to_be_checked()
     assert outlined(page)
-    expect(page.locator(".choice:has(:checked)")).not_to_have_css(
-        "border-color", page.evaluate(BORDER), timeout=5_000
-    )
+    expect(page.locator(".choice:has(:checked)")).not_to_have_css("border-color", page.evaluate(BORDER))
     accessible(page)
     open_item(page, "/studies/pictures/annotate/")
     page.get_by_role("checkbox", name="hat", exact=True).check()

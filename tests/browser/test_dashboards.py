@@ -1,10 +1,12 @@
 """The lead's pages in a real browser: readable, reachable by keyboard, alive, and whole without scripts."""
 
+import io
 import re
 
 import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
+from PIL import Image as Picture
 from playwright.sync_api import expect
 
 from annotation.models import Box, Judgement
@@ -17,6 +19,14 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("few_resamples"),
 ]
+
+# Both at one moment: the focus scrolls the page after the panel opens.
+SAME_PLACE = """
+(panel, selectors) => {
+  const [one, other] = selectors.map((selector) => panel.querySelector(selector).getBoundingClientRect());
+  return ["x", "y", "width", "height"].every((side) => Math.abs(one[side] - other[side]) < 0.5);
+}
+"""
 
 
 @pytest.fixture
@@ -35,15 +45,9 @@ def study(lead):
             factories.response(unit, values=[value], who=factories.annotator(simulated=True))
     for number, judgement in enumerate(Judgement.objects.filter(value=1, option__attribute__isnull=False)):
         if judgement.response.unit.image_id:
-            Box.objects.create(
-                judgement=judgement,
-                x0=20 * number,
-                y0=10,
-                x1=20 * number + 90,
-                y1=200,
-                image_width=512,
-                image_height=512,
-            )
+            left = 20 * number
+            corners = {"x0": left, "y0": 10, "x1": left + 90, "y1": 200}
+            Box.objects.create(judgement=judgement, **corners, image_width=512, image_height=512)
     return made
 
 
@@ -55,15 +59,8 @@ def at_rest(page, url: str) -> None:
 
 
 def compute(study) -> None:
-    for metric in (
-        "tendency",
-        "likelihood",
-        "offensiveness",
-        "consensus",
-        "visual_rules",
-        "visual_nature",
-        "agreement",
-    ):
+    depicted = ("tendency", "likelihood", "offensiveness")
+    for metric in (*depicted, "consensus", "visual_rules", "visual_nature", "agreement"):
         score_runs.request(study=study, metric=metric, variant="corrected")
     score_runs.compute_pending()
 
@@ -100,11 +97,12 @@ def test_differences_between_groups_of_annotators_fit_a_phone(new_page, accessib
     accessible_everywhere(page)
 
 
-def test_every_page_is_accessible_and_fits_its_window(new_page, accessible_everywhere, study, lead):
+def test_every_page_is_accessible_and_fits_its_window_and_paper(new_page, accessible_everywhere, study, lead):
     compute(study)
     page = new_page(lead)
     for url in urls(study):
         page.goto(url)
+        check_on_paper(page)
         page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
         accessible_everywhere(page)
 
@@ -128,11 +126,48 @@ def test_typing_filters_the_table_at_once(new_page, study, lead):
     expect(page.get_by_text("1 of 5 rows.")).to_be_visible()
 
 
+def test_a_wall_of_images_is_used_by_keyboard(new_page, study, lead, accessible):
+    picture_of(study)
+    page = new_page(lead)
+    at_rest(page, urls(study)[2])
+    tiles = page.locator(".tile")
+    panels = page.locator("article.image-page")
+    for panel in panels.all():
+        expect(panel).to_be_hidden()
+    tiles.nth(0).focus()
+    page.keyboard.press("Enter")
+    expect(panels.nth(0)).to_be_visible()
+    expect(panels.nth(0)).to_be_focused()
+    accessible(page)
+    page.keyboard.press("ArrowRight")
+    expect(panels.nth(0)).to_be_hidden()
+    expect(panels.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowRight")  # there is none after it
+    expect(panels.nth(1)).to_be_visible()
+    panels.nth(1).get_by_role("link", name="Previous").click()
+    expect(panels.nth(0)).to_be_focused()
+    panels.nth(0).locator("tr[data-row] a").first.click()  # a box is in it, so it stays open
+    expect(panels.nth(0)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panels.nth(0)).to_be_hidden()
+    expect(tiles.nth(0)).to_be_focused()
+    boxes = tiles.nth(0).locator("svg.over")
+    expect(boxes).to_be_hidden()
+    page.get_by_label("Show boxes").check()
+    expect(boxes).to_be_visible()
+    # only links that were followed are steps back: to the box, and to the image
+    page.go_back()
+    page.go_back()
+    expect(page).not_to_have_url(re.compile("#"))
+
+
 def test_a_row_brings_out_its_boxes_by_mouse_and_by_keyboard(new_page, study, lead):
     page = new_page(lead)
     at_rest(page, urls(study)[2])
-    boxes = page.locator("details[open] g.box")
-    row = page.locator("details[open] tr[data-row]").nth(1)
+    page.locator(".tile").first.click()
+    panel = page.locator("article.image-page").first
+    boxes = panel.locator("g.box")
+    row = panel.locator("tr[data-row]").nth(1)
     expect(boxes.nth(1)).not_to_have_class("box box-s is-highlighted")
     row.hover()
     expect(boxes.nth(1)).to_have_class("box box-s is-highlighted")
@@ -146,10 +181,10 @@ def test_a_row_brings_out_its_boxes_by_mouse_and_by_keyboard(new_page, study, le
 def test_a_link_to_an_image_opens_it(new_page, study, lead):
     page = new_page(lead)
     at_rest(page, urls(study)[2])
-    second = page.locator("details.image-card").nth(1)
-    expect(second).not_to_have_attribute("open", "")
+    second = page.locator("article.image-page").nth(1)
+    expect(second).to_be_hidden()
     page.get_by_role("link", name="Mexican2.png").first.click()
-    expect(second).to_have_attribute("open", "")
+    expect(second).to_be_visible()
     expect(second.locator("svg.frame")).to_be_in_viewport()
 
 
@@ -201,30 +236,19 @@ def test_blurred_images_are_revealed_one_by_one(new_page, study, lead):
     expect(image).to_have_css("filter", "none")
 
 
-def test_on_paper_there_is_no_navigation_and_no_table_is_cut(new_page, study, lead):
-    compute(study)
-    page = new_page(lead)
-    for url in urls(study):
-        page.goto(url)
-        page.emulate_media(media="print")
-        for gone in (".site-header", ".site-footer", ".dash-nav", "form"):
-            for part in page.locator(gone).all():
-                expect(part).to_be_hidden()
-        cut = page.evaluate(
-            "[...document.querySelectorAll('.table-wrap')].some("
-            "part => part.scrollHeight > part.clientHeight + 1"
-            " && getComputedStyle(part).overflowY !== 'visible')"
-        )
-        assert not cut, url
-
-
-def test_the_consensus_plot_is_drawn_in_the_page(new_page, study, lead):
-    compute(study)
-    page = new_page(lead)
-    page.goto(urls(study)[0])
-    plot = page.get_by_role("img", name="Bar chart")
-    expect(plot).to_be_visible()
-    assert plot.evaluate("image => image.complete && image.naturalWidth") > 300
+def check_on_paper(page) -> None:
+    """There is no navigation, and no table is cut."""
+    page.emulate_media(media="print")
+    for gone in (".site-header", ".site-footer", ".dash-nav", "form"):
+        for part in page.locator(gone).all():
+            expect(part).to_be_hidden()
+    cut = page.evaluate(
+        "[...document.querySelectorAll('.table-wrap')].some("
+        "part => part.scrollHeight > part.clientHeight + 1"
+        " && getComputedStyle(part).overflowY !== 'visible')"
+    )
+    assert not cut, page.url
+    page.emulate_media(media="screen")
 
 
 def picture_of(study):
@@ -234,15 +258,9 @@ def picture_of(study):
     task.save()
     image = task.units.first().image
     image.sha256 = "0" * 64
-    image.file.save(
-        "a.png",
-        ContentFile(
-            bytes.fromhex(
-                "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154"
-                "78da63fcffff3f030005fe02fea72d2c1c0000000049454e44ae426082"
-            )
-        ),
-    )
+    pixels = io.BytesIO()
+    Picture.new("RGB", (512, 512), "grey").save(pixels, format="PNG")
+    image.file.save("a.png", ContentFile(pixels.getvalue()))
     return image
 
 
@@ -253,6 +271,23 @@ def test_an_image_that_is_here_is_shown_under_its_boxes(new_page, study, lead, a
         page.goto(urls(study)[2])
     assert seen.value.status == 200
     accessible(page)
+
+
+def test_an_image_whose_file_is_gone_says_so_and_keeps_its_boxes(new_page, study, lead, accessible):
+    image = picture_of(study)
+    image.file.storage.delete(image.file.name)
+    page = new_page(lead)
+    page.goto(urls(study)[2])
+    tile = page.locator(".tile").first
+    expect(tile.get_by_text("Image missing")).to_be_visible()
+    tile.click()
+    panel = page.locator("article.image-page").first
+    expect(panel.get_by_text("Image missing")).to_be_visible()
+    # as high as the image was, under its boxes
+    assert panel.evaluate(SAME_PLACE, [".picture-none", "svg.frame"])
+    accessible(page)
+    page.goto(urls(study)[6])
+    expect(page.get_by_role("img", name="Image missing").first).to_be_visible()
 
 
 def test_everything_works_without_scripts(new_page, study, lead):
@@ -266,5 +301,9 @@ def test_everything_works_without_scripts(new_page, study, lead):
     expect(page.get_by_text("No group or region contains “nobody”")).to_be_visible()
     page.get_by_role("link", name="Show all").click()
     page.get_by_role("link", name="Mexican").click()
-    page.locator("details[open] tr[data-row] a").first.click()
-    expect(page.locator("details[open] g.box").nth(1)).to_have_css("opacity", "0.15")
+    page.locator(".tile").first.click()
+    panel = page.locator("article.image-page").first
+    panel.locator("tr[data-row] a").first.click()
+    expect(panel.locator("g.box").nth(1)).to_have_css("opacity", "0.15")
+    panel.get_by_role("link", name="Close").click()
+    expect(panel).to_be_hidden()

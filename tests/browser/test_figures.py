@@ -62,7 +62,7 @@ def page_of(name: str) -> str:
 def alive(page):
     """The figure once it is drawn by the page itself."""
     figure = page.locator("[data-figure][data-alive]").first
-    expect(figure.locator("svg").first).to_be_visible(timeout=60_000)
+    expect(figure.locator("svg").first).to_be_visible()
     return figure
 
 
@@ -133,7 +133,7 @@ def test_a_figure_that_does_not_come_can_be_asked_for_again(new_page, study, lea
     expect(page.get_by_text("The figure could not be drawn.").first).to_be_visible()
     page.unroute(address)
     page.get_by_role("button", name="Try again").first.click()
-    expect(page.get_by_role("group", name="Visual stereotypes by country")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("group", name="Visual stereotypes by country")).to_be_visible()
 
 
 def test_every_page_is_accessible_and_fits_its_window(new_page, accessible_everywhere, study, lead):

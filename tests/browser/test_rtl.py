@@ -62,6 +62,8 @@ def test_no_page_in_arabic_has_a_fault_or_scrolls_sideways(new_page, accessible_
         expect(page.get_by_role("dialog")).to_be_visible()
         accessible(page)
         page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_be_hidden()
+    wait_for_item(page)
     page.locator("[data-send]").click()
     expect(page.get_by_role("alert")).to_contain_text("يُرجى اختيار إحدى الإجابات.")
     accessible(page)
@@ -88,6 +90,7 @@ def test_letters_of_an_arabic_keyboard_do_what_the_keys_in_their_places_do(new_p
         page.locator("main").dispatch_event("keydown", {"key": letter, "code": code, "bubbles": True})
         expect(page.locator(opened)).to_be_visible()
         page.keyboard.press("Escape")
+        expect(page.locator(opened)).to_be_hidden()
 
 
 def test_the_usual_wording_is_arabic_as_its_labels_are(new_page, amal):
@@ -151,6 +154,7 @@ def test_pictures_are_not_mirrored_and_boxes_keep_their_pixels(new_page, accessi
     page = new_page(who, width=width, height=900)
     page.goto("/studies/pictures/annotate/")
     in_arabic(page)
+    wait_for_item(page)
     expect(page.locator("#option-5 ~ .choice-words")).to_have_text("لا شيء مما سبق")
     page.locator("label[for=option-1]").click()
     accessible(page)

@@ -16,7 +16,8 @@ def test_from_the_first_code_to_a_recovery_code(new_page, accessible):
     page.goto("/accounts/password_change/")
     page.get_by_role("link", name="Two-factor authentication").press("Enter")
     # drawn: the Content-Security-Policy lets it through
-    assert page.locator("img.qr").evaluate("image => image.complete && image.naturalWidth > 100")
+    expect(page.locator("img.qr")).to_have_js_property("complete", True)
+    assert page.locator("img.qr").evaluate("image => image.naturalWidth > 100")
     accessible(page)
     key = b32decode(page.locator("#secret").inner_text().replace(" ", ""))
     page.get_by_label("Six-digit code").focus()
@@ -33,6 +34,7 @@ def test_from_the_first_code_to_a_recovery_code(new_page, accessible):
     accessible(page)
     code = page.locator(".recovery-codes code").first.inner_text()
     page.get_by_role("link", name="I have written them down").press("Enter")
+    expect(page.locator(".recovery-codes")).to_have_count(0)
     accessible(page)
     page.get_by_role("button", name="Log out").press("Enter")
     page.get_by_label("Username").fill("amal")

@@ -5,10 +5,12 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotation.assignment.services import slots
-from annotation.models import Enrolment, Invitation, Study, StudyStatus
+from annotation.images import files as image_files
+from annotation.models import Enrolment, Image, Invitation, Study, StudyStatus
 from annotation.participation.services import enrolments
 from annotation.setup import services as setup_services
 from tests import factories
+from tests.browser.annotation_page import png
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -93,10 +95,19 @@ def pages(study) -> list[str]:
         reverse("person_action", args=[study.name, study.enrolments.earliest("pk").pk, "block"]),
         reverse("fill_rates", args=[study.name]),
         reverse("invitations", args=[study.name]),
+        # after it was opened
+        reverse("invitations", args=[study.name]) + "?opened",
+        reverse("study_images", args=["visual-2026"]),
+        reverse("setup_gold", args=["visual-2026"]),
     ]
 
 
 def test_every_page_is_accessible_and_fits_its_window(new_page, accessible_everywhere, lead, filled, people):
+    # with places to adapt, and an image to look at
+    document = {**filled, "consent": {"text": "You rate words for [[whom]]."}}
+    setup_services.save(user=lead, name="visual-2026", document=document)
+    name, sha256 = image_files.store(png(90))
+    Image.objects.update(file=name, sha256=sha256)
     page = new_page(lead)
     for url in pages(people):
         page.goto(url)
@@ -165,6 +176,9 @@ def test_a_study_is_set_up_and_opened_by_keyboard_alone(new_page, lead):
                 return
         raise AssertionError(f"{selector} is not reached by Tab")
 
+    press_until("[name=template]")
+    while page.evaluate("document.activeElement.value") != "blank":
+        page.keyboard.press("ArrowDown")
     press_until("#id_title")
     page.keyboard.type("What can be seen?")
     press_until("#id_name")
@@ -172,6 +186,7 @@ def test_a_study_is_set_up_and_opened_by_keyboard_alone(new_page, lead):
     page.keyboard.press("Enter")
     page.wait_for_url("**/setup/seen/source/")
     press_until("#id_contact")
+    page.keyboard.press("Control+A")
     page.keyboard.type("studies@example.org")
     press_until("#id_visual_nature_on")
     page.keyboard.press("Space")
@@ -193,7 +208,11 @@ def test_a_study_is_set_up_and_opened_by_keyboard_alone(new_page, lead):
     press_until(".setup-bar .button")
     page.keyboard.press("Enter")
     page.wait_for_url("**/setup/seen/consent/")
+    for _ in range(page.locator("[name^=fill_]").count()):
+        press_until("[name^=fill_]")
+        page.keyboard.type("in the city library")
     press_until("#id_text")
+    page.keyboard.press("Control+A")
     page.keyboard.type("You rate words.")
     press_until(".setup-bar .button")
     page.keyboard.press("Enter")
@@ -204,9 +223,11 @@ def test_a_study_is_set_up_and_opened_by_keyboard_alone(new_page, lead):
     press_until('[name="make"]')
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Open the study")).to_be_visible()
+    press_until("#texts_checked")
+    page.keyboard.press("Space")
     press_until('[name="open"]')
     page.keyboard.press("Enter")
-    page.wait_for_url("**/studies/seen/invitations/")
+    page.wait_for_url("**/studies/seen/invitations/?opened")
     study = Study.objects.get()
     assert study.status == StudyStatus.OPEN
     assert study.slots.count() == 4
@@ -218,6 +239,7 @@ def test_the_pages_work_without_scripts(new_page, lead, people):
     page.goto(reverse("invitations", args=[people.name]))
     page.get_by_label("Label").fill("second round")
     page.get_by_role("button", name="Create the link").click()
+    expect(page.get_by_label("Address: second round")).to_be_visible()
     made = Invitation.objects.get(label="second round")
     expect(page.get_by_label("Address: second round")).to_have_value(
         f"{page.url.split('/studies')[0]}/join/{made.code}/"

@@ -62,6 +62,5 @@ def captioned_study(**fields) -> Study:
     task = factories.task(study)
     for text, scores in (("hat", [5, 5, 4]), ("sombrero", [5, 5, 5]), ("kind", [5, 1, 1])):
         unit = factories.attribute_unit(task, text)
-        for score in scores:
-            factories.response(unit, values=[score])
+        factories.responses((unit, [score], None) for score in scores)
     return study

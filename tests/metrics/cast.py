@@ -37,10 +37,11 @@ def depiction_study(**fields) -> Study:
         ("Nepali", 1): [[0, 0, 0, 1, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]],
         ("Nepali", 2): [[0, 0, 0, 0, 1]] * 3,
     }
+    given = []
     for (group, index), answers in said.items():
         unit = factories.page_unit(task, picture=factories.image(group_name=group, index=index), texts=TEXTS)
-        for who, values in zip(people, answers, strict=True):
-            factories.response(unit, values=values, who=who)
+        given += [(unit, values, who) for who, values in zip(people, answers, strict=True)]
+    factories.responses(given)
     return study
 
 
@@ -50,8 +51,9 @@ def visual_study(
     """One visual-nature unit an attribute, with the given scores in the order of the slots."""
     study = factories.study(**fields)
     task = factories.task(study, strata=strata)
+    given = []
     for text, scores in ratings.items():
         unit = factories.attribute_unit(task, text)
-        for place, score in enumerate(scores):
-            factories.response(unit, values=[score], who=people[place] if people else None)
+        given += [(unit, [score], people[place] if people else None) for place, score in enumerate(scores)]
+    factories.responses(given)
     return study

@@ -1,8 +1,10 @@
-"""Who looks at scores."""
+"""Who looks at scores, and what they see."""
 
 import pytest
 
-from tests import factories
+from metrics.core.charts import figure
+from metrics.planning import curves
+from tests import checked_charts, factories
 
 
 @pytest.fixture
@@ -11,3 +13,15 @@ def lead(client):
     made = factories.user()
     client.force_login(made)
     return made
+
+
+@pytest.fixture(autouse=True)
+def _charts_are_checked(monkeypatch):
+    monkeypatch.setattr(figure, "_specification", checked_charts.specification)
+
+
+@pytest.fixture
+def few_studies(monkeypatch) -> None:
+    """As few as there may be simulated for a plan: for what is shown of it, not how it is computed."""
+    monkeypatch.setattr(curves, "_MAIN_SECONDS", 0.0)
+    monkeypatch.setattr(curves, "_CURVE_SECONDS", 0.0)

@@ -40,8 +40,7 @@ def study_with_every_figure(**fields) -> Study:
     task = factories.task(study)
     for text in ("hat", "sombrero"):
         unit = factories.attribute_unit(task, text)
-        for value in (5, 5, 4):
-            factories.response(unit, values=[value])
+        factories.responses((unit, [value], None) for value in (5, 5, 4))
     _picture(study)
     run = pulled.embedding_run(study)
     for seed, (name, towards) in enumerate((("Mexican", 0.9), ("Peruvian", 0.7), ("Nepali", 0.2))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from annotation.models import IdentityGroup, Option, OptionRole, Study, TaskKind, Unit
@@ -37,12 +38,28 @@ def votes_study(**fields) -> Study:
 
 def association_unit(task, group: str, text: str) -> Unit:
     """A unit about an association of the study's source, made if it is not there."""
+    return association_units(task, [(group, text)])[0]
+
+
+def association_units(task, pairs: Sequence[tuple[str, str]]) -> list[Unit]:
+    """One of each group and attribute, in a few statements."""
     source = task.study.stereotype_source or factories.source("asked")
-    known = source.associations.filter(group__name=group, attribute__text=text).first()
-    about = known or factories.association(group_name=group, text=text, from_source=source)
-    made = Unit.objects.create(task=task, position=task.units.count() + 1, association=about)
-    Option.objects.create(unit=made, attribute=about.attribute, role=OptionRole.STIMULUS, position=1)
-    factories.open_slots(made)
+    known = {
+        (one.group.name, one.attribute.text): one
+        for one in source.associations.select_related("group", "attribute")
+    }
+    for group, text in pairs:
+        if (group, text) not in known:
+            known[group, text] = factories.association(group_name=group, text=text, from_source=source)
+    made = Unit.objects.bulk_create(
+        Unit(task=task, position=position, association=known[pair])
+        for position, pair in enumerate(pairs, start=task.units.count() + 1)
+    )
+    Option.objects.bulk_create(
+        Option(unit=unit, attribute=unit.association.attribute, role=OptionRole.STIMULUS, position=1)
+        for unit in made
+    )
+    factories.open_slots(*made)
     return made
 
 
@@ -60,12 +77,13 @@ def prevalence_study(said: dict[tuple[str, str], dict[str, list[int]]], **fields
     study = factories.study(**fields)
     most = max(sum(map(len, answers.values())) for answers in said.values())
     task = factories.task(study, kind=TaskKind.PREVALENCE, strata=("any",) * most)
-    for (group, text), answers in said.items():
+    for group, _ in said:
         factories.group(group, region="Latin America")
-        unit = association_unit(task, group, text)
+    given = []
+    for unit, answers in zip(association_units(task, list(said)), said.values(), strict=True):
         for kind, values in answers.items():
-            for value in values:
-                factories.response(unit, values=[value], who=factories.annotator(profile=PEOPLE[kind]))
+            given += [(unit, [value], factories.annotator(profile=PEOPLE[kind])) for value in values]
+    factories.responses(given)
     return study
 
 
@@ -76,9 +94,9 @@ def rating_study(by_attribute: dict[str, list[int]], by_pair: dict[tuple[str, st
     people = [factories.annotator() for _ in range(3)]
     units = [(factories.attribute_unit(task, text), values) for text, values in by_attribute.items()]
     units += [(association_unit(task, *pair), values) for pair, values in by_pair.items()]
-    for unit, values in units:
-        for who, value in zip(people, values, strict=False):
-            factories.response(unit, values=[value], who=who)
+    factories.responses(
+        (unit, [value], who) for unit, values in units for who, value in zip(people, values, strict=False)
+    )
     return study
 
 
@@ -86,10 +104,12 @@ def bias_study(said: dict[tuple[str, str], list[int]], **fields) -> Study:
     """How biased the same three people find associations, none of whose groups has a region."""
     task = factories.task(factories.study(**fields), kind=TaskKind.ASSOCIATION)
     people = [factories.annotator() for _ in range(3)]
-    for pair, values in said.items():
-        unit = association_unit(task, *pair)
-        for who, value in zip(people, values, strict=True):
-            factories.response(unit, values=[value], who=who)
+    units = association_units(task, list(said))
+    factories.responses(
+        (unit, [value], who)
+        for unit, values in zip(units, said.values(), strict=True)
+        for who, value in zip(people, values, strict=True)
+    )
     return task.study
 
 

@@ -28,6 +28,8 @@ from generation.jobs import tasks  # noqa: E402
 from generation.jobs.services import claims, pauses, session, work  # noqa: E402
 from generation.models import Job, Provenance, Run, RunState, Worker  # noqa: E402
 from tests.generation.jobs.world import run_of_pictures  # noqa: E402
+from tests.processes.meeting import meet  # noqa: E402
+from tests.waiting import PATIENCE_SECONDS  # noqa: E402
 
 T = TypeVar("T")
 
@@ -37,13 +39,16 @@ def plan(number: str) -> int:
     return run_of_pictures(int(number)).pk
 
 
-def make(run_id: str, die: str = "", pause: str = "0") -> int:
-    """Work until the run is over; with `die` the process kills itself at that step. How many it finished."""
+def make(run_id: str, die: str = "", pause: str = "0", place: str = "") -> int:
+    """Work until the run is over; with `die` the process kills itself at that step; with `place` it begins
+    when another does. How many it finished."""
     FakeTextToImage.batch = 8
     if float(pause):
         _slowly(float(pause))
     if die:
         STEPS[die]()
+    if place:
+        meet(place, 2)
     done = 0
     while _is_running(run_id):
         made = work.work(run_id=int(run_id))
@@ -54,9 +59,9 @@ def make(run_id: str, die: str = "", pause: str = "0") -> int:
 
 
 def until(run_id: str, state: str = "", number: str = "1", sweep: str = "") -> dict[str, object]:
-    """Wait until so many jobs of a run are in a state or, without one, until the run is over, for a minute
-    and a half at most; what there is of it then. With `sweep`, it sweeps each second, as beat each minute."""
-    deadline = time.monotonic() + 90
+    """Wait until so many jobs of a run are in a state or, without one, until the run is over, but not for
+    ever; what there is of it then. With `sweep`, it sweeps each second, as beat each minute."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline and not _reached(run_id, state, int(number)):
         if sweep:
             tasks.sweep()
@@ -89,9 +94,9 @@ def make_on_a_small_disk(run_id: str) -> dict[str, object]:
     media = Path(settings.MEDIA_ROOT)
     media.mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", str(media)], check=True)
-    enough = time.monotonic() + 8
-    work.work(run_id=int(run_id), stopping=lambda: time.monotonic() > enough)
     waiting = Job.objects.filter(run_id=run_id, error__contains="No space left")
+    enough = time.monotonic() + 8
+    work.work(run_id=int(run_id), stopping=lambda: time.monotonic() > enough and waiting.exists())
     missed = {"waiting": waiting.count(), "tries": sorted(set(waiting.values_list("attempts", flat=True)))}
     before = _count(int(run_id))
     subprocess.run(["mount", "-o", "remount,size=50m", str(media)], check=True)

@@ -1,5 +1,6 @@
 """`migrate` that kills itself: `python -m tests.processes.migrating NUMBER` dies with that statement of this
-run: before the database has it if the number is odd, else after. Without NUMBER it goes through."""
+run: before the database has it if the number is odd, else after. A name instead of NUMBER: as soon as the
+migration of this name is noted. Without either it goes through."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 
-def die_with(number: int) -> None:
-    seen = 0
+def die_with(told: str) -> None:
+    seen, number = 0, int(told) if told.isdigit() else 0
 
     def watch(execute, sql, params, many, context):
         nonlocal seen
@@ -24,7 +25,8 @@ def die_with(number: int) -> None:
         if seen == number and number % 2:
             os.kill(os.getpid(), signal.SIGKILL)
         result = execute(sql, params, many, context)
-        if seen == number:
+        noted = not number and sql.startswith("INSERT") and told in params
+        if noted or (number and seen == number):
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
@@ -34,5 +36,5 @@ def die_with(number: int) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        die_with(int(sys.argv[1]))
+        die_with(sys.argv[1])
     call_command("migrate", verbosity=0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 from tests.processes.conftest import ROOT
 from tests.processes.servers import answers, free_port, program
+from tests.waiting import wait_for
 
 
 class Caddy:
@@ -31,11 +31,8 @@ class Caddy:
                 stdout=log,
                 stderr=log,
             )
-        deadline = time.monotonic() + 60
-        while not answers(self.port):
-            assert self._process.poll() is None, self.log()
-            assert time.monotonic() < deadline, "the proxy does not listen"
-            time.sleep(0.1)
+        wait_for(lambda: answers(self.port) or self._process.poll() is not None, "the proxy does not listen")
+        assert self._process.poll() is None, self.log()
 
     def log(self) -> str:
         return self._log.read_text()

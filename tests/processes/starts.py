@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from tests.waiting import PATIENCE_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(["tests.processes.packages"])
@@ -45,13 +47,13 @@ class Started:
     def poll(self) -> int | None:
         return self._process.exitcode
 
-    def wait(self, timeout: float | None = None) -> int:
+    def wait(self, timeout: float = PATIENCE_SECONDS) -> int:
         self._process.join(timeout)
         if self._process.exitcode is None:
-            raise subprocess.TimeoutExpired([self._process.name], timeout or 0)
+            raise subprocess.TimeoutExpired([self._process.name], timeout)
         return self._process.exitcode
 
-    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+    def communicate(self, timeout: float = 600) -> tuple[str, str]:
         self.wait(timeout)
         return _whole(self._out), _whole(self._err)
 

@@ -60,7 +60,7 @@ restore(path=Path(sys.argv[1]), progress=lambda *_: None)
 def killed(moment: str, elsewhere: Installation, path: Path) -> None:
     elsewhere.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
     process = elsewhere.python("-c", KILLED, path, moment)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate()
     assert process.returncode == -signal.SIGKILL, said
 
 

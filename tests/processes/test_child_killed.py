@@ -16,7 +16,7 @@ from benchmarks import composed
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import Redis, broker
 from tests.processes.test_celery import RING
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 __all__ = ["broker"]  # a fixture
 pytestmark = [
@@ -80,4 +80,4 @@ def test_what_a_killed_child_had_in_hand_is_done_once(installation: Installation
         for process in reversed(started):
             process.terminate()
         for process in started:
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_SECONDS)

@@ -127,7 +127,7 @@ def test_a_worker_whose_card_fails_ends_and_costs_no_job(served: Installation, w
     run = act(served, "plan", 1000)
     sick = workers.start("tests.processes.sick")
     act(served, "ring", run)
-    assert sick.wait(timeout=60) == 1
+    assert sick.wait() == 1
     left = act(served, "count", run)
     assert (left["state"], left["tries"].keys() - {"0", "1"}) == ("running", set())
     assert left["jobs"].keys() == {"done", "pending"}
@@ -155,7 +155,7 @@ def test_the_worker_command_sweeps(served: Installation, workers: Workers):
         check_whole(until_over(served, run), 50)
     finally:
         sweeper.terminate()
-        sweeper.wait(timeout=30)
+        sweeper.wait()
 
 
 def test_a_worker_that_is_told_to_end_does_so_after_the_batch(served: Installation, workers: Workers):
@@ -165,7 +165,7 @@ def test_a_worker_that_is_told_to_end_does_so_after_the_batch(served: Installati
     act(served, "ring", run)
     until_done(served, run, 100)
     worker.send_signal(signal.SIGTERM)
-    worker.wait(timeout=30)
+    worker.wait()
     counted = act(served, "count", run)
     assert 0 < counted["jobs"]["done"] < 20_000
     assert "claimed" not in counted["jobs"]

@@ -53,14 +53,14 @@ def test_a_worker_killed_at_any_step_loses_nothing_and_doubles_nothing(workshop:
     run = act(workshop, "plan", 300)
     for step in STEPS[:-1]:
         process = start(workshop, "make", run, step)
-        process.communicate(timeout=120)
+        process.communicate()
         assert process.returncode == -signal.SIGKILL, f"nobody died {step}"
         counted = act(workshop, "count", run)
         assert counted["doubled"] == 0
         assert counted["damaged"] == [], f"a row without its file after dying {step}"
         assert counted["images"] == counted["provenances"] == counted["jobs"].get("done", 0), step
     process = start(workshop, "make", run, "completed")
-    process.communicate(timeout=120)
+    process.communicate()
     assert process.returncode == -signal.SIGKILL
     counted = act(workshop, "count", run)
     assert (counted["state"], counted["jobs"]) == ("running", {"done": 300}), "all made, and nobody said so"
@@ -76,7 +76,7 @@ def test_a_job_that_kills_its_workers_is_parked_and_the_others_are_made(workshop
     run = act(workshop, "plan", 8)
     for _ in range(2):
         process = start(workshop, "make", run, "generating")
-        process.communicate(timeout=60)
+        process.communicate()
     act(workshop, "make", run)
     check_whole(act(workshop, "count", run), 8)
 
@@ -100,9 +100,12 @@ def test_workers_killed_at_random_while_two_work_on_one_run(workshop: Installati
     check_whole(act(workshop, "count", run), number)
 
 
-def test_two_workers_share_one_run_and_make_each_picture_once(workshop: Installation):
+def test_two_workers_share_one_run_and_make_each_picture_once(workshop: Installation, tmp_path):
+    # nobody dies, and however slow they are nobody is taken for dead
+    workshop.env["JOB_LEASE_SECONDS"] = "600"
     run = act(workshop, "plan", 400)
-    done = [finish(worker) for worker in [start(workshop, "make", run, "", 0.2) for _ in range(2)]]
+    both = [start(workshop, "make", run, "", 0.2, tmp_path / "start") for _ in range(2)]
+    done = [finish(worker) for worker in both]
     assert sum(done) == 400
     assert min(done) > 50, "one of them had nothing to do"
     counted = act(workshop, "count", run)
@@ -187,6 +190,7 @@ def test_a_disk_that_fills_up_stops_nothing_for_good(workshop: Installation):
 def test_a_run_paused_in_the_middle_stops_and_goes_on_where_it_was(workshop: Installation):
     # more than it makes until a slow machine has started the process that pauses it
     number = 300
+    workshop.env["JOB_LEASE_SECONDS"] = "600"
     run = act(workshop, "plan", number)
     worker = start(workshop, "make", run, "", 0.3)
     act(workshop, "until", run, "done", 8)
@@ -210,7 +214,7 @@ def test_the_embedded_worker_finds_the_run_and_ends_after_the_batch_when_told_to
     try:
         act(workshop, "until", run, "done")
         worker.send_signal(number)
-        said, _ = worker.communicate(timeout=30)
+        said, _ = worker.communicate()
     finally:
         worker.kill()
     assert "The worker has stopped." in said

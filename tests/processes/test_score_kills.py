@@ -25,7 +25,7 @@ def test_a_worker_killed_at_any_step_leaves_scores_that_another_computes(install
     steps = {"computing": ("claimed", 0), "storing": ("claimed", 0), "stored": ("done", whole)}
     for seed, (step, left) in enumerate(steps.items()):
         worker = start(installation, "compute", seed, step)
-        worker.communicate(timeout=120)
+        worker.communicate()
         assert worker.returncode == -signal.SIGKILL, f"nobody died {step}"
         found, looked = finish(start(installation, "finish", seed))
         assert (found["state"], found["scores"]) == left, step

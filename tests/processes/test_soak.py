@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 
 from benchmarks import soak
+from tests.waiting import wait_for
 
 MB = soak.MB
 
@@ -68,10 +68,7 @@ def test_memory_is_looked_at_until_the_end():
 
     watch = soak.Watch(Server(), every=0.01)
     watch.start()
-    time.sleep(0.2)
+    wait_for(lambda: len(watch.samples) > 2, "it does not look")
     watch.end()
-    seen = len(watch.samples)
-    assert seen > 2
-    time.sleep(0.05)
-    assert len(watch.samples) == seen
+    assert not watch.is_alive()
     assert watch.samples[0][1] == {"web": {1: MB}}

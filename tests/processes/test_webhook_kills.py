@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from annotation.webhooks.services import deliveries
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 
@@ -19,7 +20,7 @@ class _Receiver(BaseHTTPRequestHandler):
         self.server.got.append((self.headers["X-Visage-Delivery"], body))
         if len(self.server.got) == 1:
             self.server.reached.set()
-            self.server.killed.wait(60)  # the first sender gets no answer
+            self.server.killed.wait(PATIENCE_SECONDS)  # the first sender gets no answer
             return
         self.send_response(204)
         self.end_headers()
@@ -52,7 +53,7 @@ def test_killed_while_it_sends_the_message_comes_again_under_the_same_key(instal
     act("make", f"http://127.0.0.1:{receiver.server_port}/in")
     worker = installation.python("manage.py", "worker", "--queue", "default")
     try:
-        assert receiver.reached.wait(60), "the worker sent it"
+        assert receiver.reached.wait(PATIENCE_SECONDS), "the worker sent it"
     finally:
         worker.kill()
         worker.wait()

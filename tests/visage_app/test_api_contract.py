@@ -28,6 +28,7 @@ from schemathesis.specs.openapi.checks import ignored_auth
 from werkzeug import Client
 
 from tests.annotation.api.calls import documented
+from tests.pure import made_once
 from tests.visage_app.api_world import World
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pages]
@@ -58,8 +59,13 @@ def program():
 
 
 def application(environ, start_response):
-    """The program as a server runs it; made once a test asks it, with the suite's settings."""
-    return program()(environ, start_response)
+    """The program as a server runs it, which also closes what it has sent; made once a test asks it, with
+    the suite's settings."""
+    sent = program()(environ, start_response)
+    try:
+        return list(sent)
+    finally:
+        sent.close()
 
 
 def contract():
@@ -106,7 +112,7 @@ def world(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Worl
     ends = (request_started, request_finished)
     for signal in ends:
         signal.disconnect(close_old_connections)
-    with django_db_blocker.unblock(), transaction.atomic():
+    with django_db_blocker.unblock(), transaction.atomic(), made_once():
         with override_settings(MEDIA_ROOT=media, CELERY_BROKER_URL="", PASSWORD_HASHERS=hashers):
             made = World(media)
         yield made

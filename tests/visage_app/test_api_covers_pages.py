@@ -18,6 +18,7 @@ NUMBERS = (f"GET {S}/scores", f"GET {S}/score-runs", f"GET {S}/figures/{{figure}
 IN_PERSON = "who somebody is, is shown in person: a program has a token, made on a page or by the command"
 BY_CHOICE = "how pages are shown to one browser: language, asking again, drawing what moved"
 WATCHED = "outside the API, for who watches servers: it needs no account's token"
+TO_SEE = "for people to see what annotators see: it stores nothing, so a program has nothing to do there"
 A_LINK = "where a person is led to: the link itself is what the API gives or takes"
 
 # URL name -> addresses of the API by which the same is done, or why there is none
@@ -41,7 +42,7 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "health_page": ("GET health",),
     "health_live": ("GET health",),
     # admins
-    "accounts": ("GET accounts",),
+    "accounts": ("GET accounts", "POST accounts"),
     "account": ("GET accounts/{who}",),
     "account_merge": ("GET accounts/{who}/merge", "POST accounts/{who}/merge"),
     "account_action": (
@@ -71,6 +72,7 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     # leads
     "setup": ("GET studies", "POST studies"),
     "setup_step": (f"PUT {S}/setup", f"GET {S}/feasibility", f"POST {S}/status"),
+    "setup_gold": (f"PUT {S}/setup",),
     "setup_file": (f"GET {S}/setup.toml",),
     "setup_discard": (f"DELETE {S}/setup",),
     "people": (f"GET {S}/people",),
@@ -105,6 +107,8 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "attributes": ("GET attributes", *NUMBERS),
     "attribute": NUMBERS,
     "gallery": (f"GET {S}/gallery", "GET images/{number}/file"),
+    "league": (f"GET {S}/league", f"POST {S}/score-runs"),
+    "league_csv": (f"GET {S}/league",),
     "compare": (*NUMBERS, f"POST {S}/score-runs"),
     "agreement": (f"GET {S}/agreement", *NUMBERS),
     "quality": (f"GET {S}/quality", f"GET {S}/agreement"),
@@ -114,6 +118,9 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "plan_study": (f"GET {S}/plan",),
     "plan_figure": (f"GET {S}/plan/figure/{{file_format}}",),
     "plan_file": (f"GET {S}/plan",),
+    "report": (f"GET {S}/score-runs",),
+    "report_zip": (f"GET {S}/report",),
+    "report_scores": (f"POST {S}/score-runs",),
     "judge": (f"GET {S}/judges/{{number}}",),
     "judge_figure": (f"GET {S}/judges/{{number}}",),
     "judge_items": (f"GET {S}/judges/{{number}}/items",),
@@ -200,7 +207,9 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "image_set": ("GET image-sets/{name}", "GET image-sets/{name}/images"),
     "image_history": ("GET images/{number}", "GET images/{number}/captions"),
     "image_file": ("GET images/{number}/file",),
+    "thumbnail_file": ("GET images/{number}/file",),
     "upload": ("POST image-sets/{name}/bundle",),
+    "study_images": ("POST image-sets/{name}/bundle", "POST sources/{name}/pairs", f"PUT {S}/setup"),
     # annotators
     "study": ("GET own-studies", f"GET {S}/part"),
     "consent": (f"GET {S}/consent", f"POST {S}/consent", f"DELETE {S}/consent"),
@@ -219,6 +228,9 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "come_back": (f"POST {S}/part/come-back",),
     "enter": A_LINK,
     "join": A_LINK,
+    **dict.fromkeys(("try_study", "try_annotate", "try_end", "try_items", "try_answers"), TO_SEE),
+    **dict.fromkeys(("try_skips", "try_corrections", "try_token"), TO_SEE),
+    "demo_entry": IN_PERSON,
 }
 ACTIONS = {
     "make-admin": "PATCH accounts/{who}",

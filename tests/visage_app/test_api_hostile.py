@@ -14,6 +14,7 @@ from annotation.webhooks import safe_requests
 from annotation.webhooks.services import subscriptions
 from tests import factories
 from tests.annotation.api.calls import Program, documented, is_problem
+from tests.pure import made_once
 from tests.test_access import urls
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +26,8 @@ def program():
     root = factories.user("root", admin=True)
     factories.rating_study(name="words", leads=[root])
     factories.study("other", leads=[root])
-    return Program(root)
+    with made_once():
+        yield Program(root)
 
 
 def send(program, method, path, body=b"", kind="application/json", **headers):

@@ -37,6 +37,7 @@ from annotation.models import (
     Judgement,
     OptionRole,
     ProfileAnswer,
+    Purpose,
     Response,
     Slot,
     SlotState,
@@ -44,8 +45,10 @@ from annotation.models import (
     Study,
     StudyStatus,
     Task,
+    TaskKind,
     Unit,
 )
+from annotation.studies.services import feasibility
 from generation.models import Run
 from generation.recipes.prompts import image_prompts
 from metrics import demo as metrics_demo
@@ -54,7 +57,8 @@ from metrics.machine_judges.people import read_people
 from metrics.machine_judges.readings import counted_problems
 from metrics.models import EmbeddingTestFile, Score, ScoreRun
 from metrics.score_runs import services as score_runs
-from visage_app.management.commands.demo import JUDGE_METRICS
+from tests import factories
+from visage_app.management.commands.demo import JUDGE_METRICS, SEEN_FIRST
 
 STORY = scenario.load()
 QUICK = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -268,7 +272,7 @@ def test_all_scores_are_computed_at_once(demo):
         (metric, variant)
         for metric in ("tendency", "likelihood", "offensiveness")
         for variant in ("published", "corrected")
-    }
+    } | {(metric, "corrected") for metric in SEEN_FIRST}
     assert {
         (run.metric, json.loads(run.parameters)["judge"]) for run in runs if run.metric.startswith("judge_")
     } == {(metric, judge) for judge, found in JUDGE_METRICS.items() for metric in found}
@@ -288,19 +292,58 @@ def test_a_score_that_cannot_be_computed_is_an_error(demo, monkeypatch):
 
 
 def test_the_open_study_waits_for_people(demo):
-    study = Study.objects.get(name="demo-rating")
+    study = Study.objects.get(name="demo-live")
     assert study.status == StudyStatus.OPEN
     assert not study.simulated
     assert list(study.leads.values_list("username", flat=True)) == ["lead"]
     assert set(study.slots.values_list("state", flat=True)) == {SlotState.OPEN}
-    assert study.slots.count() == 120
+    # all kinds of tasks, images first, and few items of each
+    data = Unit.objects.filter(task__study=study, purpose=Purpose.DATA)
+    kinds = list(data.order_by("task_id").values_list("task__kind").annotate(number=Count("pk")))
+    assert kinds[0] == (TaskKind.DEPICTION, 10)
+    assert {kind for kind, _ in kinds} == set(TaskKind.values)
+    assert all(4 <= number <= 10 for _, number in kinds)
+    first = study.slots.order_by("queue").first()
+    assert first.unit.task.kind == TaskKind.DEPICTION
+    assert feasibility.report(study=study).warnings == ()
+    assert all(task.examples for task in study.tasks.filter(kind__in=["depiction", "visual_nature"]))
+
+
+def test_what_is_expected_of_its_images_is_what_was_drawn(demo):
+    drawn = pictures.draw_all(plans=plan.make(STORY))
+    checks = Unit.objects.filter(task__study__name="demo-live", task__kind=TaskKind.DEPICTION)
+    checks = checks.exclude(purpose=Purpose.DATA).select_related("image__group")
+    assert checks.count() == 3
+    for unit in checks:
+        boxes = drawn[unit.image.group.name, unit.image.index].boxes
+        for option in unit.options.exclude(role=OptionRole.NONE_OF_ABOVE).select_related("attribute"):
+            assert option.expected == [int(option.attribute.text in boxes)]
+
+
+def test_the_live_study_of_an_older_demonstration_stays(demo):
+    """A second run adds the new one, and says so."""
+    with transaction.atomic():
+        Study.objects.get(name="demo-live").delete()
+        factories.study("demo-rating", stereotype_source=Source.objects.get(name="demo"))
+        said = load()
+        assert "study 'demo-live', open to try" in said
+        assert "'demo-rating' is of an older demonstration" in said
+        assert Study.objects.filter(name__in=["demo-live", "demo-rating"], status="open").count() == 2
+        transaction.set_rollback(True)
 
 
 def test_who_takes_part_in_it_reads_what_they_agree_to_in_their_language(demo, settings):
-    study = Study.objects.get(name="demo-rating")
+    study = Study.objects.get(name="demo-live")
     asked = dict(study.consent_texts.values_list("language", "text"))
     assert set(asked) == {"en", *study.translations} == {code for code, _ in settings.LANGUAGES}
     assert len(set(asked.values())) == len(asked)
+    # both studies of the demonstration ask the same
+    assert dict(demo.consent_texts.values_list("language", "text")) == asked
+    for task in study.tasks.filter(kind__in=["depiction", "visual_nature"]):
+        assert {language for language, texts in task.translations.items() if texts["examples"]} == {
+            "es",
+            "ar",
+        }
 
 
 def test_the_logins_work_as_printed(demo, loaded):

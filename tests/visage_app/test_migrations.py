@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import pytest
 from django.conf import settings
+from django.db import connection
+from django.db.migrations import Migration
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations import CreateModel
+from django.db.migrations.recorder import MigrationRecorder
 from django_migration_linter import MigrationLinter
+
+from visage_app.backup.services import tables
 
 APPS = ["annotation", "generation", "metrics"]
 # Made before a server held anything, or harmless for the reason given. A new one belongs here only with its
@@ -30,6 +41,7 @@ KNOWN = {
     "0004_score_run_claims": "a longer varchar changes no row, and the other columns may be empty",
     "0016_intervals": "a constraint of studies, a small table, is checked",
     "0017_people_share": "a constraint of tasks, a small table, is checked",
+    "0010_leagues": "longer varchars change no row",
     "0009_intervals": "the unique index of score runs, a small table, is built again",
 }
 
@@ -68,3 +80,91 @@ def test_a_migration_goes_through_whole_or_not_at_all():
     ours = {key: found for key, found in loader.disk_migrations.items() if key[0] in APPS}
     assert ours
     assert [key for key, found in ours.items() if not found.atomic and len(found.operations) > 1] == []
+
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """All migrations one by one, in the order of `migrate`, and those that replace many of them."""
+
+    loader: MigrationLoader
+    replacing: dict[Key, Migration]
+    last: list[Key]
+    every: list[Key]
+
+    @property
+    def ours(self) -> list[Key]:
+        return [key for key in self.every if key[0] in APPS]
+
+
+@pytest.fixture(scope="module")
+def chain() -> Chain:
+    loader = MigrationLoader(None, replace_migrations=False)
+    last = [key for key in loader.graph.leaf_nodes() if key not in loader.replacements]
+    every = list(dict.fromkeys(each for key in last for each in loader.graph.forwards_plan(key)))
+    return Chain(loader, loader.replacements, last, every)
+
+
+@pytest.fixture
+def executor(monkeypatch) -> Callable[[set[Key]], MigrationExecutor]:
+    """What `migrate` would do with a database that has these."""
+
+    def made(applied: set[Key]) -> MigrationExecutor:
+        monkeypatch.setattr(MigrationRecorder, "applied_migrations", lambda _: dict.fromkeys(applied))
+        return MigrationExecutor(connection)
+
+    return made
+
+
+def test_a_new_database_gets_at_once_what_the_others_got_one_by_one(chain):
+    for key, found in chain.replacing.items():
+        app, last = key[0], found.replaces[-1]
+        assert found.replaces == [each for each in chain.loader.graph.forwards_plan(last) if each[0] == app]
+        assert {type(made) for made in found.operations} == {CreateModel}
+        one_by_one, at_once = (chain.loader.project_state(each) for each in (last, key))
+        assert app not in MigrationAutodetector(one_by_one, at_once).changes(chain.loader.graph)
+        for model in (each for each in one_by_one.models if each[0] == app):
+            columns = [list(state.models[model].fields) for state in (one_by_one, at_once)]
+            assert columns[0] == columns[1], "in another order"
+
+
+def lacks(some: set[Key], found: MigrationExecutor) -> list[Key]:
+    """What `migrate` adds to those."""
+    found.loader.check_consistent_history(connection)
+    plan = [made for made, _ in found.migration_plan(found.loader.graph.leaf_nodes())]
+    return [each for made in plan for each in made.replaces or [(made.app_label, made.name)]]
+
+
+def test_a_database_with_some_of_them_goes_on_with_the_others(chain, executor):
+    """One by one in an app of which it has some: it was made by an older version."""
+    for number in range(len(chain.ours) + 1):
+        some = set(chain.every) - set(chain.ours[number:])
+        assert sorted(lacks(some, executor(some))) == sorted(chain.ours[number:])
+
+
+def test_the_way_back_is_one_by_one_and_so_is_the_way_forward_again(chain, executor):
+    """As around the restore of an older backup (docs/backup.md). That all were made at once stays noted."""
+    for key in set(chain.ours) - set(chain.last):
+        plan = executor({*chain.every, *chain.replacing}).migration_plan([key])
+        assert all(backwards and not made.replaces for made, backwards in plan), key
+        gone = {(made.app_label, made.name) for made, _ in plan}
+        left = set(chain.every) - gone
+        assert key in left
+        assert gone
+        assert sorted(lacks(left, executor(left | set(chain.replacing)))) == sorted(gone)
+
+
+def test_none_needs_one_that_replaces_others(chain):
+    """`makemigrations` writes so: name the last of those that it replaces, or the way back leaves it out."""
+    needed = {key for found in chain.loader.disk_migrations.values() for key in found.dependencies}
+    assert not needed & set(chain.replacing)
+
+
+@pytest.mark.django_db
+def test_a_backup_does_not_say_in_how_many_steps_its_tables_were_made(chain):
+    """One of an older version, one by one, can be restored to a database that was made at once."""
+    noted = set(MigrationRecorder(connection).applied_migrations())
+    assert set(chain.replacing) < noted
+    assert set(tables.applied()) == noted - set(chain.replacing) == set(chain.every)

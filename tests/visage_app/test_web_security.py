@@ -12,7 +12,8 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from tests import factories
-from tests.test_access import EXPECTED, OPEN_TO_ALL, World, as_each_role, urls
+from tests.strict import inert, strict
+from tests.test_access import urls
 
 pytestmark = pytest.mark.django_db
 LOGIN, PASSWORD = "/accounts/login/", "a-long-password"
@@ -181,44 +182,6 @@ class TestHosts:
         )
         assert "http://testserver/accounts/reset/" in page.text
         assert "evil" not in page.text
-
-
-def strict(answer) -> None:
-    """The headers that every answer has."""
-    parts = answer.headers["Content-Security-Policy"].split(";")
-    policy = dict(part.strip().split(" ", 1) for part in parts if part.strip())
-    assert policy["default-src"] == "'self'"
-    assert policy["frame-ancestors"] == policy["object-src"] == policy["base-uri"] == "'none'"
-    assert policy["form-action"] == "'self'"
-    assert "unsafe" not in answer.headers["Content-Security-Policy"]
-    assert not {"script-src", "style-src"} & set(policy), "by default-src"
-    assert answer.headers["X-Frame-Options"] == "DENY"
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.headers["Referrer-Policy"] == "same-origin"
-    assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
-
-
-def inert(page: str) -> None:
-    """Nothing in the page that the policy would stop: no script, style or handler of its own."""
-    for attributes, code in re.findall(r"<script\b([^>]*)>(.*?)</script>", page, re.DOTALL):
-        assert "application/json" in attributes or not code.strip(), code[:80]
-    assert "<style" not in page
-    of_its_own = re.search(r"<[^>]+\s(?:style|on[a-z]+)=.{0,60}", page)
-    assert not of_its_own, of_its_own
-    assert "javascript:" not in page
-
-
-def test_every_page_is_strict_and_holds_nothing_inline(client):
-    world = World()
-    for role in as_each_role(client, world, ("anonymous", "annotator", "lead", "admin")):
-        for name in sorted(set(EXPECTED) - {"logout"}):
-            answer = client.get(world.url(name))
-            strict(answer)
-            if name not in OPEN_TO_ALL:
-                assert "private" in answer.headers["Cache-Control"], (role, name)
-            body = answer.getvalue().decode(errors="replace")
-            if "text/html" in answer.headers.get("Content-Type", ""):
-                inert(body)
 
 
 def test_pages_of_the_administration_and_of_the_api_and_of_errors_are_strict_too(client, monkeypatch):

@@ -23,6 +23,7 @@ from metrics.score_runs import tasks as score_tasks
 from tests import factories
 from tests.generation.jobs.world import run_of_pictures
 from tests.processes.conftest import copy_file, embedded, migrated_file
+from tests.waiting import PATIENCE_SECONDS
 from visage_app.management.commands import worker
 
 __all__ = ["migrated_file"]  # a fixture
@@ -154,7 +155,7 @@ def test_it_stops_when_told_to(tmp_path, migrated_file, number):
     try:
         assert "Celery's workers" in process.stdout.readline()
         process.send_signal(number)
-        said, _ = process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=PATIENCE_SECONDS)
     finally:
         process.kill()
     assert "The worker has stopped." in said

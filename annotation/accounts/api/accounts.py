@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
+from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.db import transaction
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -69,6 +70,14 @@ class PersonDetailsSerializer(serializers.Serializer):
 
     def get_leads(self, person: Person) -> list[str]:
         return [study.name for study in person.leads]
+
+
+class NewAccountBody(Body):
+    """A new account, of a lead who may set up studies or of an admin."""
+
+    username = serializers.CharField(max_length=150, validators=[UnicodeUsernameValidator()])
+    email = serializers.EmailField(max_length=254, default="", allow_blank=True)
+    admin = serializers.BooleanField(default=False, help_text="Can do everything.")
 
 
 class RolesBody(Body):
@@ -153,6 +162,18 @@ class Accounts(AdminResource):
             row=PersonDetailsSerializer,
             prepare=lambda found: account_queries.persons(kind, found),
         )
+
+    @operation(
+        operation_id="accounts_create",
+        request=NewAccountBody,
+        responses={201: PersonDetailsSerializer, **REFUSED},
+    )
+    def post(self, request: Request) -> Response:
+        """Create the account of a lead or an admin. Send them a password link to log in."""
+        body = self.body(NewAccountBody)
+        with refusals(accounts.AccountRefused):
+            user = accounts.create(**body, by=request.user)
+        return _person_response(f"u{user.pk}", status=201)
 
 
 class OneAccount(AdminResource):
@@ -266,5 +287,5 @@ def _act(request: Request, who: str, action: Callable[..., int]) -> Response:
     return Response(PersonActionSerializer(result).data)
 
 
-def _person_response(who: str) -> Response:
-    return Response(PersonDetailsSerializer(account_queries.person(who)).data)
+def _person_response(who: str, *, status: int = 200) -> Response:
+    return Response(PersonDetailsSerializer(account_queries.person(who)).data, status=status)

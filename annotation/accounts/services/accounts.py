@@ -1,11 +1,12 @@
-"""Accounts: roles, switching off, password reset links (DESIGN §11). Each change writes an audit event;
-except for roles, it holds no id of an annotator's account."""
+"""Accounts: making them, roles, switching off, password reset links (DESIGN §11). Each change writes an audit
+event; except for roles, it holds no id of an annotator's account."""
 
 from django.contrib.auth.models import Permission, User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import get_random_string
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
@@ -16,9 +17,28 @@ from annotation.assignment.services import slots
 from annotation.models import Annotator, ApiToken, AuditEvent, Enrolment, Study
 from annotation.participation.services import enrolments
 
+_PASSWORD_LENGTH = 32
+
 
 class AccountRefused(ValueError):
     """The change is not possible. The message says why and what to do."""
+
+
+def create(*, username: str, email: str, admin: bool, by: User) -> User:
+    """Make the account of an admin, or of a lead who may set up studies. Nobody knows its password: they set
+    one by a `password_link`. Raises AccountRefused if the user name is taken."""
+    with transaction.atomic():
+        _lock(by, by=by)
+        if User.objects.filter(username__iexact=User.normalize_username(username)).exists():
+            raise AccountRefused(_("There is an account with this user name already."))
+        # With a password, as roles need; see _require_password.
+        user = User.objects.create_user(username, email, get_random_string(_PASSWORD_LENGTH))
+        _record("account made", by=by, account=user.pk)
+        if admin:
+            set_admin(user=user, on=True, by=by)
+        else:
+            set_may_create_studies(user=user, on=True, by=by)
+        return user
 
 
 def set_admin(*, user: User, on: bool, by: User) -> bool:

@@ -1,6 +1,7 @@
 """An admin's pages about people: accounts, roles, merging and erasing."""
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -9,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import policies
 from annotation.accounts.confirmations import ROLES, STATES, Confirmation, confirmation
+from annotation.accounts.forms import AccountForm
 from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
 from annotation.accounts.services import accounts, erasure, merging
@@ -27,9 +29,20 @@ def _require_admin(request: LoggedIn) -> None:
         raise Http404
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def people(request: LoggedIn) -> HttpResponse:
+    """GET lists everybody; POST makes the account of a lead or an admin."""
     _require_admin(request)
+    form = AccountForm(request.POST if request.method == "POST" else None, label_suffix="")
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        admin = data.pop("role") == "admin"
+        try:
+            user = accounts.create(**data, admin=admin, by=request.user)
+        except AccountRefused as refused:
+            form.add_error("username", str(refused))
+        else:
+            return _password_link(request, account_queries.person(f"u{user.pk}"), user, created=True)
     filters = {name: request.GET.get(name, "").strip()[:200] for name in ("text", "role", "state")}
     page, rows = account_queries.people(**filters, page=request.GET.get("page"))
     return render(
@@ -42,7 +55,9 @@ def people(request: LoggedIn) -> HttpResponse:
             "roles": ROLES,
             "states": STATES,
             "pager": query_without_page(request),
+            "form": form,
         },
+        status=422 if form.errors else 200,
     )
 
 
@@ -123,6 +138,13 @@ def _erasure_counts(person: Person) -> list[str]:
     return [f"{label}: {number}" for label, number in counts if number]
 
 
+def _password_link(request: LoggedIn, person: Person, user: User, *, created: bool = False) -> HttpResponse:
+    uid, token = accounts.password_link(user=user, by=request.user)
+    link = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
+    context = {"person": person, "link": link, "created": created}
+    return render(request, "annotation/accounts/password_link.html", context)
+
+
 def _perform(request: LoggedIn, person: Person, confirm: Confirmation, study: Study | None) -> HttpResponse:
     by, user, annotator = request.user, person.user, person.annotator
     match confirm.action:
@@ -135,9 +157,7 @@ def _perform(request: LoggedIn, person: Person, confirm: Confirmation, study: St
         case "release" if annotator is not None:
             accounts.release_everywhere(annotator=annotator, by=by)
         case "password" if user is not None:
-            uid, token = accounts.password_link(user=user, by=by)
-            link = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
-            return render(request, "annotation/accounts/password_link.html", {"person": person, "link": link})
+            return _password_link(request, person, user)
         case "make-admin" | "unmake-admin" if user is not None:
             accounts.set_admin(user=user, on=confirm.action == "make-admin", by=by)
         case "let-set-up" | "unlet-set-up" if user is not None:

@@ -4,7 +4,7 @@ page then knows not to send that again. An answer is accepted in any state of th
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -32,6 +32,19 @@ Payload = JSON | Callable[[], JSON]
 """A reply, or a function that builds it from reads alone, to call after the enrolment is unlocked."""
 Endpoint = Callable[[LoggedIn, Membership], Payload]
 FindMembership = Callable[..., AbstractContextManager[Membership | None]]
+
+
+class Reply(Protocol):
+    """What an annotator is told about an answer: `services.responses.Submitted`, for example."""
+
+    @property
+    def public_outcome(self) -> str: ...
+
+    @property
+    def correct(self) -> bool | None: ...
+
+    @property
+    def feedback(self) -> str: ...
 
 
 def _unlocked_membership(**who: Any) -> AbstractContextManager[Membership | None]:
@@ -68,7 +81,7 @@ def json_endpoint(
 @json_endpoint(method="POST", find=partial(enrolment_lock.locked_membership, for_leases=True))
 def next_items(request: LoggedIn, membership: Membership) -> Payload:
     """The next items, without those that the page has already."""
-    return assign_items(membership=membership, **_requested_items(request_body.parse(request)))
+    return assign_items(membership=membership, **requested_items(request_body.parse(request)))
 
 
 @json_endpoint(method="POST", find=enrolment_lock.locked_membership)
@@ -77,11 +90,8 @@ def answers(request: LoggedIn, membership: Membership) -> Payload:
     reply brings the next items, unless nothing seems to be left: only `items/` can say that for certain. If
     reading them fails, the answer is not stored either, so the page must send it again without `next`."""
     body = request_body.parse(request)
-    result = _store_answer(responses.submit, membership, body)
-    try:
-        requested = _requested_items(body["next"]) if isinstance(body.get("next"), dict) else None
-    except RequestRefused:  # an invalid request for items must not cost the answer
-        requested = None
+    result = send_answer(partial(responses.submit, enrolment=membership.enrolment), body)
+    requested = items_wanted_next(body)
     if requested is None:
         return result
     describe_next = assign_items(membership=membership, **requested, sweep=False)
@@ -97,7 +107,7 @@ def answers(request: LoggedIn, membership: Membership) -> Payload:
 def corrections(request: LoggedIn, membership: Membership) -> JSON:
     """Correct one of the annotator's own answers."""
     _refuse_if_blocked(membership)
-    return _store_answer(responses.revise, membership, request_body.parse(request))
+    return send_answer(partial(responses.revise, enrolment=membership.enrolment), request_body.parse(request))
 
 
 @json_endpoint(method="POST")
@@ -137,11 +147,20 @@ def token(request: LoggedIn, membership: Membership) -> JSON:
     return {"token": get_token(request), "enrolment": pk, "desk": pk}
 
 
-def _requested_items(body: Mapping[str, Any]) -> dict[str, Any]:
+def requested_items(body: Mapping[str, Any]) -> dict[str, Any]:
     """`wanted` items in all, of which the page has those with the keys `have`."""
     have = frozenset(request_body.uuids(body, "have"))
     wanted = min(request_body.integer(body, "wanted", default=PREFETCHED, maximum=1000), MAX_ITEMS)
     return {"have": have, "wanted": max(1, wanted)}
+
+
+def items_wanted_next(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the body of an answer asks for besides, as `requested_items`; None if nothing. An invalid request
+    for items must not cost the answer."""
+    try:
+        return requested_items(body["next"]) if isinstance(body.get("next"), dict) else None
+    except RequestRefused:
+        return None
 
 
 def assign_items(
@@ -178,19 +197,17 @@ def _refuse_if_blocked(membership: Membership) -> None:
         raise RequestRefused(_("You can no longer give answers in this study."), status=403)
 
 
-def _store_answer(
-    store: Callable[..., responses.Submitted], membership: Membership, body: Mapping[str, Any]
-) -> JSON:
+def send_answer(send: Callable[..., Reply], body: Mapping[str, Any]) -> JSON:
+    """Call `send` with the answer in `body`; its reply as JSON."""
     with request_body.refusals():
-        submitted = store(
-            enrolment=membership.enrolment,
+        reply = send(
             unit_id=request_body.integer(body, "unit", minimum=1),
             client_key=request_body.uuid(body, "client_key"),
             answers=request_body.answers(body),
             **request_body.times(body),
             language=request_body.text(body, "language", maximum=10),
         )
-    result: JSON = {"outcome": submitted.public_outcome}
-    if submitted.correct is not None or submitted.feedback:
-        result |= {"correct": submitted.correct, "feedback": submitted.feedback}
+    result: JSON = {"outcome": reply.public_outcome}
+    if reply.correct is not None or reply.feedback:
+        result |= {"correct": reply.correct, "feedback": reply.feedback}
     return result

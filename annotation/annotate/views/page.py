@@ -1,13 +1,16 @@
 """The page on which annotators answer one item after another (DESIGN §5). Without scripts, rating tasks work
 as a plain form, one item per page."""
 
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -20,6 +23,7 @@ from annotation.annotate import texts as page_texts
 from annotation.annotate.forms import RatingForm
 from annotation.annotate.services import responses
 from annotation.annotate.services.answer_rules import Answer, AnswerRefused
+from annotation.annotate.services.responses import NotAssigned
 from annotation.annotate.views import endpoints
 from annotation.assignment import lease_keys
 from annotation.assignment import queries as assignment_queries
@@ -27,7 +31,8 @@ from annotation.assignment.queries import Membership
 from annotation.assignment.services import slots
 from annotation.core import scales
 from annotation.core.requests import LoggedIn
-from annotation.models import EnrolmentStatus, SkipReason, TaskKind
+from annotation.core.translation import translated_field
+from annotation.models import EnrolmentStatus, SkipReason, Study, Task, TaskKind
 from annotation.participation.queries import enrolments
 
 # Modules in static/annotation/annotate/ that only images need.
@@ -70,23 +75,53 @@ def stop(request: LoggedIn, name: str) -> HttpResponse:
 def _store_answer(request: LoggedIn, membership: Membership) -> HttpResponse:
     """Store the answer of a plain form, also if the study was paused or closed meanwhile: the item was
     assigned, and no work is lost."""
+    enrolment = membership.enrolment
+    sent = read_form(
+        request,
+        study=enrolment.study,
+        was_issued=partial(lease_keys.was_issued, annotator_id=enrolment.annotator_id),
+        send=partial(responses.submit, enrolment=enrolment),
+    )
+    if sent.reply is None:
+        return _page(request, membership, sent.assigned, status=422, **sent.entries)
+    if sent.reply.public_outcome == "surplus":
+        messages.info(request, page_texts.messages()["surplus"])
+    return show_next(request, sent.reply, url=reverse("annotate", args=[enrolment.study.name]))
+
+
+@dataclass(frozen=True)
+class SentForm:
+    """A plain form that was sent. `reply`: of the services, None if the answer was refused; then the item is
+    shown again, with what was entered. `key`: of the item."""
+
+    key: UUID
+    assigned: queries.JSON
+    reply: endpoints.Reply | None = None
+    entries: dict[str, Any] = field(default_factory=dict)
+
+
+def read_form(
+    request: LoggedIn, *, study: Study, was_issued: Callable[..., bool], send: Callable[..., endpoints.Reply]
+) -> SentForm:
+    """Check a plain form, and `send` its answer. `was_issued` says whether the item with this key was given
+    to this account. 404 and 403 are raised for what no page sends."""
     form = RatingForm(request.POST)
     form.full_clean()
     unit_id, client_key = form.cleaned_data.get("unit"), form.cleaned_data.get("client_key")
     if unit_id is None or client_key is None:
         raise Http404
-    enrolment = membership.enrolment
-    if not lease_keys.was_issued(client_key, annotator_id=enrolment.annotator_id, unit_id=unit_id):
+    if not was_issued(key=client_key, unit_id=unit_id):
         raise PermissionDenied
     units = queries.units_as_json(
-        study_id=enrolment.study_id, keys={unit_id: client_key}, language=get_language() or ""
+        study_id=study.pk, keys={unit_id: client_key}, language=get_language() or ""
     )
     if not units:
         raise PermissionDenied
     [unit] = units
     if unit["kind"] == TaskKind.DEPICTION:
         raise Http404  # images have no plain form
-    errors = {field: texts[0] for field, texts in form.errors.items()}
+    assigned = {"state": "items", "items": units, "progress": {}}
+    errors = {name: texts[0] for name, texts in form.errors.items()}
     if not errors:
         data = form.cleaned_data
         # The reason's text box is visible only with a label that needs it. Text typed before the annotator
@@ -96,8 +131,7 @@ def _store_answer(request: LoggedIn, membership: Membership) -> HttpResponse:
             for label in scales.SCALES[unit["kind"]]
         )
         try:
-            submitted = responses.submit(
-                enrolment=enrolment,
+            reply = send(
                 unit_id=unit_id,
                 client_key=client_key,
                 answers=[
@@ -112,57 +146,80 @@ def _store_answer(request: LoggedIn, membership: Membership) -> HttpResponse:
                 active_ms=data["active_ms"],
                 language=unit["language"],
             )
-        except responses.NotAssigned as error:
+        except NotAssigned as error:
             raise PermissionDenied from error
         except AnswerRefused as refusal:
             missing = needs_reason and not data["justification"]
             errors = {"justification" if missing else "value": str(refusal)}
         else:
-            if submitted.outcome == "surplus":
-                messages.info(request, page_texts.messages()["surplus"])
-            if submitted.feedback:
-                messages.info(request, submitted.feedback)
-            next_item = redirect("annotate", name=enrolment.study.name)
-            next_item.status_code = 303  # so that reloading the next page does not send the answer again
-            return next_item
-    assigned = {"state": "items", "items": units, "progress": {}}
-    return _page(
-        request,
-        membership,
-        assigned,
-        started_at=request.POST.get("started_at", ""),
-        status=422,
-        errors=errors,
-        value=form.cleaned_data.get("value"),
-        justification=request.POST.get("justification", ""),
-    )
+            return SentForm(key=client_key, assigned=assigned, reply=reply)
+    entries = {
+        "started_at": request.POST.get("started_at", ""),
+        "errors": errors,
+        "value": form.cleaned_data.get("value"),
+        "justification": request.POST.get("justification", ""),
+    }
+    return SentForm(key=client_key, assigned=assigned, entries=entries)
+
+
+def show_next(request: LoggedIn, reply: endpoints.Reply, *, url: str) -> HttpResponse:
+    """Go to the next item, and say there what is to be said about the last one."""
+    if reply.feedback:
+        messages.info(request, reply.feedback)
+    # 303, so that reloading the next page does not send the answer again
+    return HttpResponseRedirect(url, status=303)
 
 
 def _page(
     request: LoggedIn, membership: Membership, assigned: queries.JSON, *, status: int = 200, **more: Any
 ) -> HttpResponse:
-    study, first = membership.enrolment.study, assigned["items"][0]
-    labels = page_texts.labels()
-    progress = enrolments.progress(enrolment=membership.enrolment)
+    study, here = membership.enrolment.study, reverse("annotate", args=[membership.enrolment.study.name])
     tasks = list(study.tasks.all())
+    config = {
+        "enrolment": membership.enrolment.pk,
+        "urls": {endpoint: reverse(f"work_{endpoint}", args=[study.name]) for endpoint in _ENDPOINTS}
+        | {name: reverse(name, args=[study.name]) for name in ("annotate", "stop", "study")}
+        | {"login": f"{reverse('login')}?next={here}"},
+    }
+    context = page_context(
+        study=study,
+        tasks=tasks,
+        assigned=assigned,
+        progress=enrolments.progress(enrolment=membership.enrolment),
+        config=config,
+    )
+    context |= {"form_url": here, "scripts": scripts(draws=context["config"]["draws"])}
+    return render(request, "annotation/annotate/annotate.html", {**context, **more}, status=status)
+
+
+def page_context(
+    *,
+    study: Study,
+    tasks: Sequence[Task],
+    assigned: queries.JSON,
+    progress: enrolments.Progress,
+    config: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What the template of the annotation page needs, besides its scripts and `form_url`, to which its plain
+    form is sent. `config`: for its scripts: the addresses of its endpoints, and whose answers it keeps."""
+    first, labels = assigned["items"][0], page_texts.labels()
+    language = get_language() or ""
+    wordings = {task.kind: translated_field(task, "wording", language)[0] for task in tasks}
+    notes = {kind: page_texts.note(kind, wording) for kind, wording in wordings.items()}
     draws = any(task.kind == TaskKind.DEPICTION for task in tasks)
-    context = {
+    return {
         "study": study,
         "item": first,
         "labels": [] if first["kind"] == TaskKind.DEPICTION else labels[first["kind"]],
-        "note": page_texts.NOTES.get(first["kind"], ""),
+        "note": notes.get(first["kind"], ""),
         "progress": progress,
-        "guides": enrolments.guides(tasks=tasks, language=get_language() or ""),
+        "guides": enrolments.guides(tasks=tasks, language=language),
         "reasons": [(value, page_texts.reasons()[value]) for value in SkipReason.values],
         "assigned": assigned,
-        "scripts": scripts(draws=draws),
         "config": {
-            "enrolment": membership.enrolment.pk,
-            "urls": {endpoint: reverse(f"work_{endpoint}", args=[study.name]) for endpoint in _ENDPOINTS}
-            | {name: reverse(name, args=[study.name]) for name in ("annotate", "stop")}
-            | {"login": f"{reverse('login')}?next={reverse('annotate', args=[study.name])}"},
+            **config,
             "labels": labels,
-            "notes": {kind: str(note) for kind, note in page_texts.NOTES.items()},
+            "notes": notes,
             "messages": page_texts.messages(),
             "box_editor": page_texts.box_editor() if draws else {},
             "draws": draws,
@@ -171,9 +228,7 @@ def _page(
             "total": progress.total,
             "language": get_language(),
         },
-        **more,
     }
-    return render(request, "annotation/annotate/annotate.html", context, status=status)
 
 
 @cache

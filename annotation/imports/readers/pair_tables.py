@@ -76,6 +76,14 @@ def _cell(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
+def first_filled(cells: Sequence[Sequence[str]], name: str) -> int:
+    """The index of the first line with something in it. Raises FileRefused if there is none."""
+    for index, record in enumerate(cells):
+        if any(cell.strip() for cell in record):
+            return index
+    raise FileRefused(name, "there are no rows: every cell is empty.", "Choose another file.")
+
+
 def is_header(cells: Sequence[str]) -> bool:
     return {"identity", "attribute"} <= {column_name(cell) for cell in cells}
 

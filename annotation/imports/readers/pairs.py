@@ -13,7 +13,13 @@ from typing import Any
 
 from annotation.core.csv_text import safe_cell, text_of_cell
 from annotation.imports.readers.oddities import FileRefused
-from annotation.imports.readers.pair_tables import cells_of_file, cells_of_text, column_name, is_header
+from annotation.imports.readers.pair_tables import (
+    cells_of_file,
+    cells_of_text,
+    column_name,
+    first_filled,
+    is_header,
+)
 
 IN_VOTES = ("in_stereotypical", "in_nonstereotypical", "in_unsure")
 OUT_VOTES = ("out_stereotypical", "out_nonstereotypical", "out_unsure")
@@ -80,8 +86,7 @@ def read_typed(text: str) -> PairFile:
     if not text.strip():
         raise FileRefused(name, "there are no pairs in it.", "Write one a line: identity, attribute")
     records = cells_of_text(text.replace("\0", " "), name)
-    header = next(record for record in records if any(cell.strip() for cell in record))
-    if is_header(header):
+    if is_header(records[first_filled(records, name)]):
         return _read(records, name)
     file, reader = PairFile(), _Reader()
     for number, record in enumerate(records, start=1):
@@ -132,7 +137,7 @@ def as_csv(rows: Sequence[PairRow]) -> str:
 
 def _read(records: Sequence[list[str]], name: str) -> PairFile:
     """The pairs below the header, which is the first line with something in it."""
-    start = next(number for number, record in enumerate(records) if any(cell.strip() for cell in record))
+    start = first_filled(records, name)
     header = [column_name(cell) for cell in records[start]]
     while header and not header[-1]:
         header.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -58,6 +59,15 @@ def check_study_name(name: str, *, option: str) -> None:
     longest = Study._meta.get_field("name").max_length
     if longest and len(name) > longest:
         raise CommandError(f"{option} has {len(name)} characters; a name has at most {longest}.")
+
+
+def add_texts_checked(parser: ArgumentParser) -> None:
+    """The option of commands that open studies."""
+    parser.add_argument(
+        "--texts-checked",
+        action="store_true",
+        help="you have adapted or checked consent, warning and support texts that come from a template",
+    )
 
 
 def feasibility_lines(report: Report) -> list[str]:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from rich.console import Console
 
 from annotation.management.commands import _importing
-from annotation.management.commands._lookups import command_errors, feasibility_lines
+from annotation.management.commands._lookups import add_texts_checked, command_errors, feasibility_lines
 from annotation.models import StudyStatus
 from annotation.participation import profile_fields
 from annotation.studies.errors import StudyFileError, StudyRefused
@@ -31,8 +31,11 @@ class Command(BaseCommand):
             action="store_true",
             help="open it only if the people enrolled can fill every quota",
         )
+        add_texts_checked(parser)
 
-    def handle(self, *, file: Path, draft: bool, strict: bool, **options: object) -> None:
+    def handle(
+        self, *, file: Path, draft: bool, strict: bool, texts_checked: bool, **options: object
+    ) -> None:
         with command_errors(StudyFileError):
             study_file = read_study_file(file)
         # The bar goes to stderr, so that the output can be piped.
@@ -51,7 +54,9 @@ class Command(BaseCommand):
                 lines = [*feasibility_lines(report), "Nothing was changed: --strict needs enough people."]
                 raise CommandError("\n".join(lines))
             if opened:
-                studies.change_status(study=made.study, to=StudyStatus.OPEN, by="open_study")
+                studies.change_status(
+                    study=made.study, to=StudyStatus.OPEN, by="open_study", texts_checked=texts_checked
+                )
         study = made.study
         outcomes = {
             "made": f"Created the study '{study.name}'",

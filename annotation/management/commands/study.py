@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotation.management.commands._lookups import get_study
+from annotation.management.commands._lookups import add_texts_checked, get_study
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
 
@@ -16,13 +16,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("status", choices=[str(status) for status in studies.TRANSITIONS])
         parser.add_argument("names", nargs="+", metavar="NAME")
+        add_texts_checked(parser)
 
-    def handle(self, *, status: str, names: list[str], **options: object) -> None:
+    def handle(self, *, status: str, names: list[str], texts_checked: bool, **options: object) -> None:
         lines = []
         try:
             with transaction.atomic():
                 for name in names:
-                    changed = studies.change_status(study=get_study(name), to=status, by="study command")
+                    changed = studies.change_status(
+                        study=get_study(name), to=status, by="study command", texts_checked=texts_checked
+                    )
                     lines.append(f"{name} is {status}" + ("." if changed else " already."))
         except StudyRefused as error:
             raise CommandError(f"{error} Nothing was changed.") from error

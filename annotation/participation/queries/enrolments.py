@@ -84,9 +84,11 @@ def answered_items(*, enrolment: Enrolment) -> int:
     return enrolment.answered + enrolment.golds
 
 
-def total_units(*, study_id: int) -> int:
-    """The number of items of a study for each annotator, with the checks that they will get."""
-    return _totals(Task.objects.filter(study=study_id)).get(study_id, 0)
+def total_units(*, study_id: int, kind: str = "") -> int:
+    """The number of items of a study for each annotator, with the checks that they will get; `kind`: of
+    tasks of this kind only."""
+    tasks = Task.objects.filter(study=study_id)
+    return _totals(tasks.filter(kind=kind) if kind else tasks).get(study_id, 0)
 
 
 def profile_answers(*, user: User) -> QuerySet[ProfileAnswer]:

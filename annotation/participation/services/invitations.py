@@ -11,7 +11,7 @@ from django.utils.crypto import get_random_string
 from django.utils.translation import gettext as _
 
 from annotation.models import AuditEvent, Enrolment, EnrolmentStatus, Invitation, Study, StudyStatus
-from annotation.participation.services import annotators
+from annotation.participation.services import annotators, crowd
 
 _CODE_LENGTH = 16  # 78 bits
 MOST_USES = 1_000_000
@@ -63,6 +63,12 @@ def create(
         )
         _record("invitation made", invitation, by=by, max_uses=max_uses)
         return invitation
+
+
+def create_first(*, study: Study, by: User) -> None:
+    """Create a link without limits into a study that has none, unless a crowd platform sends its people."""
+    if not study.invitations.exists() and not crowd.accepts_newcomers(study=study):
+        create(study=study, by=by)
 
 
 def revoke(*, invitation: Invitation, by: User) -> bool:

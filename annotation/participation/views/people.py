@@ -115,7 +115,7 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
             form.add_error(None, str(refused))
         else:
             messages.success(request, _("The link is created. Copy it and send it to the people you invite."))
-            return redirect("invitations", name=name)
+            return redirect(request.get_full_path())
     now = timezone.now()
     links = [
         (
@@ -128,9 +128,23 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
     return render(
         request,
         "annotation/participation/invitations.html",
-        {"study": study, "form": form, "links": links, "closed": study.status == StudyStatus.CLOSED},
+        {
+            "study": study,
+            "form": form,
+            "links": links,
+            "closed": study.status == StudyStatus.CLOSED,
+            "opened": "opened" in request.GET and study.status == StudyStatus.OPEN,
+            "link": next(
+                (address for each, state, address in links if state == "open" and _is_for_anybody(each)), ""
+            ),
+            "own_address": request.build_absolute_uri(reverse("study", args=[name])),
+        },
         status=422 if form.errors else 200,
     )
+
+
+def _is_for_anybody(invitation: Invitation) -> bool:
+    return invitation.max_uses is None and invitation.expires_at is None
 
 
 @require_POST

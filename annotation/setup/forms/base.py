@@ -2,7 +2,6 @@
 left alone."""
 
 import copy
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,34 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from annotation.core.translation import LANGUAGE
 from annotation.models import TaskKind
 from annotation.studies.study_file.default_wordings import default_wording
-from annotation.studies.study_file.reading import NAME_PATTERN
 
 Document = dict[str, Any]
 
 KINDS = tuple(TaskKind.values)
-
-
-class NewStudyForm(forms.Form):
-    """Title and name of a new study."""
-
-    title = forms.CharField(
-        label=_("Title"), max_length=200, help_text=_("Shown to annotators, e.g. 'What can a picture show?'")
-    )
-    name = forms.CharField(
-        label=_("Short name"),
-        max_length=80,
-        help_text=_(
-            "Used in URLs and commands; cannot be changed later. Lowercase letters, digits, - and _ only."
-        ),
-    )
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"].strip()
-        if not re.fullmatch(NAME_PATTERN, name):
-            raise forms.ValidationError(
-                _("Use only lowercase letters, digits, '-' and '_', e.g. 'visual-2026'.")
-            )
-        return name
 
 
 class UploadForm(forms.Form):

@@ -5,16 +5,19 @@ from typing import Any
 
 from django import forms
 from django.core.validators import RegexValidator, URLValidator
+from django.utils.text import capfirst, slugify
 from django.utils.translation import gettext_lazy as _
 
 from annotation.setup.forms.base import (
     Document,
     StepForm,
+    clean_text,
     languages,
     put,
     split_lines,
     unsupported_languages,
 )
+from annotation.studies.study_file.marks import find_marks, replace_marks
 from annotation.studies.study_file.reading import CROWD_PARAMETERS, PARAMETER_PATTERN, URL_PATTERN
 from annotation.studies.study_file.table import HIGHEST_COUNT, LARGEST_NUMBER
 from annotation.studies.study_file.texts import QUESTION_FIELD_PATTERN
@@ -75,6 +78,25 @@ class ConsentForm(StepForm):
         max_value=LARGEST_NUMBER,
         help_text=_("If empty: no limit."),
     )
+
+    def add_fields(self) -> None:
+        """A field for each mark of these texts, whose answer replaces it in every language."""
+        own = [mark.text for mark in find_marks(self.document) if self.field_for(mark.key)]
+        self.fills = {f"fill_{slugify(text)}": text for text in own}
+        for name, text in self.fills.items():
+            self.fields[name] = forms.CharField(
+                label=capfirst(text.strip("[]")), required=False, widget=forms.Textarea(attrs={"rows": 1})
+            )
+
+    def fill_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fills]
+
+    def updated_document(self) -> Document:
+        given = {text: clean_text(self.cleaned_data[name]) for name, text in self.fills.items()}
+        filled: Document = replace_marks(
+            super().updated_document(), {text: value for text, value in given.items() if value}
+        )
+        return filled
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data

@@ -1,6 +1,5 @@
 """Errors of a study that is being set up: the page and the field they belong to, and a message with links."""
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,18 +17,11 @@ from annotation.setup.forms.checks import ChecksForm
 from annotation.setup.forms.people import ConsentForm, RecruitmentForm
 from annotation.setup.forms.source import SourceForm
 from annotation.setup.forms.tasks import TasksForm
+from annotation.setup.steps import CHECK_KEYS, STEPS, TASK_KEYS, step_of
 from annotation.studies.errors import KeyPath, StudyError, StudyFileError, message_pieces, shortened
-from annotation.studies.study_file.checks import PURPOSES
 from annotation.studies.study_file.reading import read_study_text
+from annotation.studies.study_file.tasks import ALWAYS_PAIRS
 
-STEPS = {
-    "source": gettext_lazy("What is judged"),
-    "tasks": gettext_lazy("How it is asked"),
-    "checks": gettext_lazy("Examples and checks"),
-    "consent": gettext_lazy("Consent and care"),
-    "recruitment": gettext_lazy("Recruitment"),
-    "open": gettext_lazy("Review and open"),
-}
 FORMS: dict[str, type[StepForm]] = {
     "source": SourceForm,
     "tasks": TasksForm,
@@ -60,8 +52,11 @@ def find_error(step: str, document: Document) -> StudyError | None:
             whole.pop("recruitment", None)
         if step in ("source", "checks"):
             whole.pop("visual_rule", None)
-        others = {"source": _TASK_KEYS | _CHECK_KEYS, "tasks": _CHECK_KEYS}.get(step, frozenset())
+        others = {"source": TASK_KEYS | CHECK_KEYS, "tasks": CHECK_KEYS}.get(step, frozenset())
         whole["tasks"] = [_without_keys(others, task) for task in whole.get("tasks", [])]
+        if step in ("tasks", "checks"):
+            whole["tasks"] = [_with_stimuli(task) for task in whole["tasks"]]
+            whole["stereotypes"] = {"source": "-", **whole.get("stereotypes", {})}
         if step != "checks":
             whole.pop("quality", None)
     try:
@@ -71,14 +66,13 @@ def find_error(step: str, document: Document) -> StudyError | None:
     return services.find_check_error(file=file) if step == "checks" else None
 
 
-_TASK_KEYS = frozenset(
-    {"strata", "overlap", "people_share", "wording", "instructions", "seed", "translations"}
-)
-"""Keys of a task on the page "How it is asked"."""
-_CHECK_KEYS = frozenset({"examples", *PURPOSES})
-"""Keys of a task on the page "Examples and checks", which also has the translations of examples."""
-_CARE_KEY = re.compile(r"translations\.[\w-]+\.support_text\b")
-_CHECK_KEY = re.compile(rf"(?:translations\.[\w-]+\.)?(?:{'|'.join(sorted(_CHECK_KEYS))})\b")
+def _with_stimuli(task: Document) -> Document:
+    """The task of a template, of which it is not chosen yet what it shows, with stand-ins."""
+    if task.get("kind") == TaskKind.DEPICTION:
+        return {"image_set": "-", **({} if "shown" in task else {"attributes": {"visual": "none"}}), **task}
+    if task.get("kind") in ALWAYS_PAIRS or "associations" in task:
+        return {**task, "associations": task.get("associations") or {"source": "-"}}
+    return {"attributes": ["-"], **task}
 
 
 def _without_keys(keys: frozenset[str], task: Document) -> Document:
@@ -106,7 +100,7 @@ class WizardErrors:
 
     def for_page(self, error: StudyError) -> dict[str, str]:
         """The message, and the step on which to fix the error."""
-        return {"text": self._message(error), "step": _step_of(error.key, self.document)}
+        return {"text": self._message(error), "step": step_of(error.key, self.document)}
 
     def add_to_form(self, error: StudyError) -> None:
         """Add the message to its field, or else to the first field of this page that it mentions."""
@@ -115,6 +109,10 @@ class WizardErrors:
         keys = [error.key, *(each for each in error.details.values() if isinstance(each, KeyPath))]
         field = next((name for key in keys if (name := form.field_for(key))), None)
         form.add_error(field, self._message(error, field=field))
+
+    def link_to(self, key: KeyPath) -> SafeString:
+        """A link to the field of `key`, to begin a line with."""
+        return self._link(key, field=None, begins=True)
 
     def _message(self, error: StudyError, *, field: str | None = None) -> SafeString:
         """The translated message, with a link to each field it mentions except `field`, beside which it is
@@ -132,7 +130,7 @@ class WizardErrors:
     def _link(self, key: KeyPath, *, field: str | None, begins: bool = False) -> SafeString:
         """A link to the field of `key`, named by its label, and by its page if that is another one. No link
         to `field`, beside which it is shown. `begins`: the link begins a sentence."""
-        step = _step_of(key, self.document)
+        step = step_of(key, self.document)
         here = isinstance(self.form, FORMS[step])
         form = self.form if here else None
         form = form or make_form(step, self.document, may_name_leads=self.may_name_leads)
@@ -151,20 +149,6 @@ class WizardErrors:
             return format_html("{}", text)
         url = "" if here else reverse("setup_step", args=[self.name, step])
         return format_html('<a href="{}#{}">{}</a>', url, anchor, text)
-
-
-def _step_of(key: str, document: Document) -> str:
-    """The step whose page has the field for `key`."""
-    kind, rest = split_task_key(document, key)
-    if key.startswith(("consent", "care")) or _CARE_KEY.match(key):
-        return "consent"
-    if key.startswith(("recruitment", "questions")):
-        return "recruitment"
-    if key.startswith("quality") or _CHECK_KEY.match(rest):
-        return "checks"
-    if kind and rest.partition("[")[0].partition(".")[0] in _TASK_KEYS:
-        return "tasks"
-    return "source"
 
 
 def _as_typed(value: Any) -> str:

@@ -24,11 +24,13 @@ def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
         sample = queries.sample(task, document=document)
         own = str(form[f"{kind}_wording"].value() or "").strip()
         english = own or default_wording_of(task)
-        shown = [_preview(kind, LANGUAGE, "English", english, sample, own=bool(own))]
+        # whether the default wording makes the note a repetition
+        sample["repeats"] = not texts.note(kind, default_wording_of(task))
+        shown = [_preview(kind, LANGUAGE, "English", english, sample, own=own, asked=english)]
         for code, name in languages():
             own = str(form[f"{kind}_wording_{code}"].value() or "").strip()
             wording = own or translated_wording(english, code)
-            shown.append(_preview(kind, code, name, wording, sample, own=bool(own)))
+            shown.append(_preview(kind, code, name, wording, sample, own=own, asked=own or english))
         found.append(
             {
                 "kind": kind,
@@ -50,8 +52,10 @@ def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
 
 
 def _preview(
-    kind: str, code: str, name: str, wording: str, sample: dict[str, Any], *, own: bool
+    kind: str, code: str, name: str, wording: str, sample: dict[str, Any], *, own: str, asked: str
 ) -> dict[str, Any]:
+    """`wording`: that of the language; `own`: what the study wrote in it; `asked`: the study's own wording or
+    the English one, which a note may repeat."""
     named = {"[attr]": ("attribute", sample["attribute"]), "[id]": ("identity", sample["identity"])}
     with override(code):
         labels = texts.labels().get(kind, [])
@@ -66,5 +70,6 @@ def _preview(
         "note": note,
         "labels": labels,
         **sample,
+        "noted": bool(texts.note(kind, asked)),
         "seen": "own" if own else "usual" if wording else "english",
     }

@@ -2,7 +2,6 @@
 as it does from a file (setup/services.py, studies/services/studies.py)."""
 
 import tomllib
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser, User
@@ -14,15 +13,20 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import policies
 from annotation.core.requests import LoggedIn, accepts_files
-from annotation.models import Study
+from annotation.models import Study, TaskKind
+from annotation.participation.services import invitations
 from annotation.setup import queries, services
-from annotation.setup.forms.base import Document, NewStudyForm, UploadForm
-from annotation.setup.views.errors import STEPS, WizardErrors, find_error, make_form
+from annotation.setup.forms.base import Document, UploadForm, tasks_by_kind
+from annotation.setup.forms.start import COPY, NewStudyForm
+from annotation.setup.steps import STEPS, wizard_context
+from annotation.setup.views.errors import WizardErrors, find_error, make_form
 from annotation.setup.views.previews import previews
 from annotation.studies.errors import StudyError, StudyFileError
 from annotation.studies.services import feasibility
+from annotation.studies.study_file.marks import find_marks
 from annotation.studies.study_file.reading import read_study_text
 from annotation.studies.study_file.writing import study_toml
+from annotation.studies.study_templates.registry import texts_to_check
 
 
 def _max_upload_bytes(user: User | AnonymousUser) -> int:
@@ -32,12 +36,12 @@ def _max_upload_bytes(user: User | AnonymousUser) -> int:
 @accepts_files(_max_upload_bytes)
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: LoggedIn) -> HttpResponse:
-    """GET lists the studies being set up; POST starts one, from a title and name or from a file."""
+    """GET lists the studies being set up and what a new one can start from; POST starts one."""
     if not policies.may_create_studies(request.user):
         raise Http404
     posted = request.method == "POST"
     uploading = posted and "upload" in request.POST
-    new = NewStudyForm(request.POST if posted and not uploading else None, label_suffix="")
+    new = NewStudyForm(request.POST if posted and not uploading else None, user=request.user)
     upload = UploadForm(request.POST if uploading else None, request.FILES or None, label_suffix="")
     started = _uploaded_study(request, upload) if uploading else _new_study(request, new) if posted else None
     if started is not None:
@@ -47,7 +51,7 @@ def setup(request: LoggedIn) -> HttpResponse:
         except services.SetupRefused as refused:
             (upload if uploading else new).add_error(None, str(refused))
         else:
-            return redirect("setup_step", name=name, step="open" if uploading else "source")
+            return _first_page(name, document, new, uploading=uploading)
     documents = services.documents(user=request.user)
     return render(
         request,
@@ -66,14 +70,15 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     """One page of the wizard. POST saves it, and continues with the next page unless `stay` is sent."""
     if step not in STEPS:
         raise Http404
-    document, study = _document(request, name)
+    document, study = services.begun(user=request.user, name=name)
     if step == "open":
         return _open(request, name, document, study)
     may_name_leads = policies.is_admin(request.user)
     data = request.POST if request.method == "POST" else None
     form = make_form(step, document, data, may_name_leads=may_name_leads)
     if form.is_valid():
-        changed = form.updated_document()
+        changed, note = services.free_checks(form.updated_document(), before=document)
+        changed = services.place_checks(changed)
         errors = WizardErrors(name, changed, form, may_name_leads=may_name_leads)
         problem = find_error(step, changed)
         if problem:
@@ -85,11 +90,13 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
                 errors.add_to_form(refused)
             else:
                 messages.success(request, _("Saved. You can come back to every page."))
-                if "stay" in request.POST:
-                    return redirect("setup_step", name=name, step=step)
+                if note:
+                    messages.warning(request, note)
                 following = list(STEPS)[list(STEPS).index(step) + 1]
+                if "stay" in request.POST or "review" in request.POST:
+                    following = step if "stay" in request.POST else "open"
                 return redirect("setup_step", name=name, step=following)
-    context = {"form": form, **_wizard_context(name, step, document, study)}
+    context = {"form": form, **wizard_context(name, step, document, study)}
     if step == "tasks":
         context["tasks"] = previews(document, form)
     return render(request, f"annotation/setup/{step}.html", context, status=422 if form.errors else 200)
@@ -98,7 +105,7 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
 @require_safe
 def setup_file(request: LoggedIn, name: str) -> HttpResponse:
     """Download the study file of the current entries, complete or not."""
-    document, _study = _document(request, name)
+    document, _study = services.begun(user=request.user, name=name)
     return HttpResponse(
         services.to_toml({"name": name, **document}),
         content_type="application/toml; charset=utf-8",
@@ -116,38 +123,19 @@ def setup_discard(request: LoggedIn, name: str) -> HttpResponse:
     return redirect("setup")
 
 
-def _document(request: LoggedIn, name: str) -> tuple[Document, Study | None]:
-    """A study's document, and its draft if there is one; 404 if the user may not edit it."""
-    if not policies.may_create_studies(request.user):
-        raise Http404
-    study = Study.objects.filter(name=name).first()
-    if study is not None and not policies.may_set_up(request.user, study):
-        raise Http404
-    document = services.documents(user=request.user).get(name)
-    if document is None and study is not None:
-        document = services.document_from_study(study)
-    if document is None:
-        raise Http404
-    return document, study
-
-
-def _wizard_context(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:
-    """Template context that every page of the wizard needs."""
-    return {
-        "name": name,
-        "step": step,
-        "title": document.get("title", name),
-        "steps": [
-            {"key": key, "label": label, "url": reverse("setup_step", args=[name, key]), "here": key == step}
-            for key, label in STEPS.items()
-        ],
-        "draft": study,
-    }
+def _first_page(name: str, document: Document, new: NewStudyForm, *, uploading: bool) -> HttpResponse:
+    """Where the lead of a new study goes: to the images, if that is what is missing."""
+    if uploading or new.cleaned_data["template"] == COPY:
+        return redirect("setup_step", name=name, step="open")
+    if any(task["kind"] == TaskKind.DEPICTION for task in document.get("tasks", [])):
+        return redirect("study_images", name=name)
+    return redirect("setup_step", name=name, step="source")
 
 
 def _open(request: LoggedIn, name: str, document: Document, study: Study | None) -> HttpResponse:
     """The last page: errors, whether the quotas can be filled, creating the draft and opening the study."""
     errors = WizardErrors(name, document, may_name_leads=policies.is_admin(request.user))
+    marks, unchecked = find_marks(document), texts_to_check(document)
     problem: dict[str, str] | None = None
     if request.method == "POST":
         opening = "open" in request.POST
@@ -158,23 +146,30 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
                 document=document,
                 may_name_leads=errors.may_name_leads,
                 opening=opening,
+                texts_checked="texts_checked" in request.POST,
             )
         except StudyError as refused:
             problem = errors.for_page(refused)
         else:
             if opening:
+                invitations.create_first(study=made.study, by=request.user)
                 messages.success(request, _("The study is open."))
-                return redirect("invitations", name=made.study.name)
+                return redirect(f"{reverse('invitations', args=[made.study.name])}?opened")
             messages.success(request, _("The draft has been created. Annotators cannot see it yet."))
             return redirect("setup_step", name=name, step="open")
     else:
         error = find_error("", {"name": name, **document})
         problem = errors.for_page(error) if error else None
+    images = tasks_by_kind(document).get(TaskKind.DEPICTION)
     context = {
         "problem": problem,
+        "without_gold": images is not None and not images.get("gold"),
+        "marks": [(errors.link_to(mark.key), mark.text) for mark in marks],
+        "unchecked": [errors.link_to(key) for key in unchecked],
+        "texts_checked": "texts_checked" in request.POST,
         "toml": services.to_toml({"name": name, **document}),
         "fill": feasibility.report(study=study) if study is not None else None,
-        **_wizard_context(name, "open", document, study),
+        **wizard_context(name, "open", document, study),
     }
     status = 422 if problem and request.method == "POST" else 200
     return render(request, "annotation/setup/open.html", context, status=status)
@@ -194,7 +189,7 @@ def _new_study(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | 
     if Study.objects.filter(name=name).exists():
         form.add_error("name", _("A study with this name already exists. Choose another name."))
         return None
-    return name, {"name": name, "title": form.cleaned_data["title"]}
+    return name, form.document()
 
 
 def _uploaded_study(request: LoggedIn, form: UploadForm) -> tuple[str, Document] | None:

@@ -4,9 +4,12 @@ import logging
 
 from django.db import transaction
 
+from annotation.core.translation import LANGUAGE
 from annotation.models import AuditEvent, ConsentText, Study, StudyStatus
 from annotation.studies.errors import StudyRefused
+from annotation.studies.services.adapted import refuse_marks
 from annotation.studies.services.study_plan import consent_differences, consent_fields, current_consent
+from annotation.studies.study_file.marks import find_marks
 from annotation.studies.study_file.reading import StudyFile
 
 CONSENT_PUBLISHED = "consent text published"
@@ -31,6 +34,8 @@ def publish(*, file: StudyFile, by: str) -> ConsentText | None:
             }
             raise StudyRefused(f"the study '{study.name}' is {study.status}: {fix[study.status]}.")  # type: ignore[index]
         current, new = current_consent(study), consent_fields(file)
+        own, others = new[LANGUAGE], {code: texts for code, texts in new.items() if code != LANGUAGE}
+        refuse_marks(find_marks({"consent": {**own, **others}}))
         if not consent_differences(current, new):
             return None
         version = max((text.version for text in current.values()), default=0) + 1

@@ -10,15 +10,17 @@ from annotation.models import Study
 from annotation.studies import matching
 from annotation.studies.queries import fill
 from annotation.studies.queries.fill import FillRate
+from annotation.studies.quotas_in_words import people_needed
 
 
 @dataclass(frozen=True)
 class Report:
-    """`people`: number enrolled. `rates`: the slots of each stratum, and how many people match it.
-    `shortages`: translated messages about quotas that cannot be filled; empty if all can. `warnings`: other
-    messages, such as too few gold items."""
+    """`people`: number enrolled. `needed`: which people each task needs, in words. `rates`: the slots of each
+    stratum, and how many people match it. `shortages`: translated messages about quotas that cannot be
+    filled; empty if all can. `warnings`: other messages, such as too few gold items."""
 
     people: int
+    needed: tuple[str, ...]
     rates: tuple[FillRate, ...]
     shortages: tuple[str, ...]
     warnings: tuple[str, ...] = ()
@@ -34,11 +36,13 @@ def report(*, study: Study) -> Report:
     of each kind can."""
     profiles = fill.enrolled_profiles(study=study)
     shortages: dict[str, None] = {}
-    for task in study.tasks.order_by("pk"):
+    tasks = study.tasks.order_by("pk")
+    for task in tasks:
         for strata in fill.unit_strata(task=task):
             shortages.update(dict.fromkeys(_shortages(strata, profiles)))
     return Report(
         people=len(profiles),
+        needed=tuple(dict.fromkeys(people_needed(task.kind, task.strata) for task in tasks)),
         rates=tuple(fill.fill_rates(study=study)),
         shortages=tuple(shortages),
         warnings=tuple(_too_few_checks(study)),

@@ -33,6 +33,7 @@ from annotation.models import (
     Unit,
 )
 from annotation.studies.errors import KeyPath, StudyRefused, gettext_noop
+from annotation.studies.services.adapted import check_adapted
 from annotation.studies.services.study_plan import (
     MADE_FROM_FILE,
     consent_fields,
@@ -130,10 +131,12 @@ def apply_file(
         return _result(study, outcome=outcome, notes=notes)
 
 
-def change_status(*, study: Study, to: str, by: str) -> bool:
+def change_status(*, study: Study, to: str, by: str, texts_checked: bool = False) -> bool:
     """Change the status of a study; False if it has that status already.
 
-    Raises StudyRefused if the change is not allowed, or if the study is not ready to open.
+    `texts_checked`: whoever opens it says that they adapted or checked the consent, warning and support texts
+    that are still those of a template. Raises StudyRefused if the change is not allowed, or if the study is
+    not ready to open.
     """
     now = timezone.now()
     changes: dict[str, object] = {"status": to}
@@ -142,6 +145,8 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
     with transaction.atomic():
         if to == StudyStatus.OPEN:
             _check_ready_to_open(study)
+            if study.status == StudyStatus.DRAFT:
+                check_adapted(study=study, texts_checked=texts_checked)
             Study.objects.filter(pk=study.pk, opened_at__isnull=True).update(opened_at=now)
             study.tasks.filter(frozen_at__isnull=True).update(frozen_at=now)
         moved = Study.objects.filter(pk=study.pk, status__in=TRANSITIONS[to]).update(**changes)

@@ -2,6 +2,7 @@
 have changed since."""
 
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from annotation.studies.services.study_plan import (
     current_consent,
     differences,
     plan_tasks,
+    recipe_stimuli,
 )
 from annotation.studies.study_file.checks import CheckItem
 from annotation.studies.study_file.reading import StudyFile, read_study_text
@@ -48,6 +50,28 @@ def to_study_file(*, study: Study, with_units: bool = True) -> StudyFile:
         ),
         **{name: getattr(study, name) for name in STUDY_KEYS},
     )
+
+
+def texts_of(*, study: Study) -> dict[str, Any]:
+    """What annotators read, as the content of a study file, with check items and without data."""
+    file = to_study_file(study=study, with_units=False)
+    tasks = zip(file.tasks, study.tasks.order_by("pk"), strict=True)
+    with_checks = tuple(replace(task, checks=tuple(_checks(stored))) for task, stored in tasks)
+    return tomllib.loads(study_toml(replace(file, tasks=with_checks)))
+
+
+def to_copy(*, study: Study) -> StudyFile:
+    """The study as a file that draws anew where the study was drawn, instead of listing what was drawn.
+
+    Raises StudyRefused if its units were not drawn from a file and the format cannot express them."""
+    made = study.audit_events.filter(what=MADE_FROM_FILE).order_by("-pk").first()
+    drawn: dict[str, Any] = made.details["draws"] if made is not None else {}
+    tasks = []
+    for task in study.tasks.select_related("image_set").order_by("pk"):
+        stimuli = recipe_stimuli(task.kind, drawn[task.kind]) if task.kind in drawn else None
+        units = {**stimuli, "checks": tuple(_checks(task))} if stimuli else _units(task)
+        tasks.append(replace(_task(task), **units))
+    return replace(to_study_file(study=study, with_units=False), tasks=tuple(tasks))
 
 
 def to_toml(*, study: Study) -> str:

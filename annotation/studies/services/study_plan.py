@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from annotation.core import strata
 from annotation.core.translation import LANGUAGE
@@ -9,7 +10,7 @@ from annotation.models import ConsentText, ProfileField, Region, Source, Study, 
 from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.reading import StudyFile
-from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
+from annotation.studies.study_file.stimuli import Associations, PageDraw, SourceDraw
 from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.units.associations import plan_associations
 from annotation.studies.units.attributes import plan_attributes
@@ -111,6 +112,22 @@ def draw_recipes(file: StudyFile) -> dict[str, dict[str, object]]:
             continue
         recipes[task.kind] = {**recipe, "seed": task.seed}
     return recipes
+
+
+def recipe_stimuli(kind: str, recipe: Mapping[str, Any]) -> dict[str, object]:
+    """The field of a `TaskFile` that draws as a recipe of `draw_recipes` says."""
+    if kind == TaskKind.DEPICTION:
+        visual = recipe["visual"]
+        pages = PageDraw(
+            visual=tuple(visual) if isinstance(visual, list) else visual,
+            groups=tuple(recipe["groups"]),
+            allow_fewer=recipe["allow_fewer"],
+        )
+        return {"pages": pages}
+    if "pairs" in recipe:
+        chosen = Associations(recipe["source"], limit=recipe["limit"], groups=tuple(recipe["groups"]))
+        return {"associations": chosen}
+    return {"attributes": SourceDraw(recipe["source"], recipe["limit"])}
 
 
 def current_consent(study: Study) -> dict[str, ConsentText]:

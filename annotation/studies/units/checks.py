@@ -10,6 +10,7 @@ from annotation.models import Association, Image, ImageSet
 from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.checks import CheckItem
+from annotation.studies.study_file.marks import is_marked
 from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.units.depiction import page_options
 from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, get_source
@@ -25,6 +26,11 @@ def with_checks(plan: Plan, task: TaskFile, *, key: str) -> Plan:
     for check in task.checks:
         numbers[check.purpose] += 1
         where = f"{key}.{check.purpose}[{numbers[check.purpose]}]"
+        if is_marked(check.group, check.attribute, *check.shown):
+            raise StudyRefused(
+                _("this item is a suggestion with a place to adapt. Fill it in, or remove the item."),
+                key=where,
+            )
         if plan.image_set is not None:
             planned.append(_plan_page(check, images=plan.image_set, key=where))
         else:

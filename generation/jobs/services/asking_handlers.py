@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Any
+from weakref import WeakValueDictionary
 
 from django.db.models import F
 from PIL import Image as PillowImage
@@ -17,8 +20,11 @@ from generation.jobs.services.handlers import (
 )
 from generation.jobs.services.image_handler import ImageHandler
 from generation.models import Answer, Job, Run, RunKind
+from generation.recipes.recipes import Recipe
 
 _CHARACTERS_A_TOKEN = 4
+_LOCKS = 64
+"""More than there are reading threads, so that they seldom wait for a picture that is not theirs."""
 _NO_TEXT = str.maketrans({"\0": "\N{REPLACEMENT CHARACTER}"})
 
 
@@ -64,10 +70,21 @@ class CompletionHandler(_AnswerWriter):
 
 
 class DescriptionHandler(CompletionHandler, ImageReader):
-    """Questions about images."""
+    """Questions about images. Those about one image follow each other: it is decoded once for all that are in
+    memory at a time."""
+
+    def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
+        super().__init__(run, recipe, model)
+        self._pictures: WeakValueDictionary[int, PillowImage.Image] = WeakValueDictionary()
+        self._decoding = [Lock() for _ in range(_LOCKS)]
 
     def read(self, job: Job) -> Question:
-        return Question(job.prompt, _seed(job), ImageReader.read(self, job))
+        assert job.image_id is not None, "a database constraint"
+        with self._decoding[job.image_id % _LOCKS]:
+            picture = self._pictures.get(job.image_id)
+            if picture is None:
+                self._pictures[job.image_id] = picture = ImageReader.read(self, job)
+        return Question(job.prompt, _seed(job), picture)
 
     def prepare(self, picture: PillowImage.Image) -> PillowImage.Image:
         return picture.convert("RGB")

@@ -12,7 +12,12 @@ from generation.uploads.tables import ImageTable, Row
 
 
 class UploadRefused(ValueError):
-    """Images that cannot be imported into this set. The message names the row and the cure."""
+    """Images that cannot be imported into this set. The message names the row and the cure. `field`: of the
+    form that is wrong; empty if it is none."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 @dataclass(frozen=True)

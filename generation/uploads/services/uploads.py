@@ -35,7 +35,8 @@ _CHUNK = 1000
 
 @dataclass(frozen=True)
 class TargetSet:
-    """The image set to import target. `title` and `licence` are for a new set."""
+    """The image set to import into. `title` and `licence` are for a new set; another licence than that of a
+    set which exists is refused."""
 
     name: str
     title: str = ""
@@ -97,7 +98,7 @@ def import_images(
             f"The set's name '{target.name}' may contain only lower-case letters, digits, '-' and '_', at "
             "most 80."
         )
-    _check_set(target.name)
+    _check_set(target)
     groups = _groups(table, axis=axis, new_groups=new_groups)
     checked = []
     for row in table.rows:
@@ -117,10 +118,24 @@ def import_images(
         return _write(table, checked, names=names, target=target, by=by)
 
 
-def _check_set(name: str) -> None:
+def _check_set(target: TargetSet) -> None:
+    name = target.name
     found = ImageSet.objects.filter(name=name).first()
     if found is None:
         return
+    if target.licence and target.licence != found.licence:
+        message = (
+            _(
+                "The set '%(name)s' is there already, under the licence '%(licence)s'. Leave this empty to "
+                "add to it, or put images under another licence into another set."
+            )
+            if found.licence
+            else _(
+                "The set '%(name)s' is there already, without a licence. Leave this empty to add to it, or "
+                "put these images into another set."
+            )
+        )
+        raise UploadRefused(message % {"name": name, "licence": found.licence}, field="licence")
     if found.drawn:
         raise UploadRefused(f"The set '{name}' holds drawn sample pictures. Choose another name.")
     if found.runs.filter(kind=RunKind.IMAGES).exists():
@@ -173,7 +188,7 @@ def _write(
     )
     # A second import at the same time waits here, and then finds the images of the first.
     image_set = ImageSet.objects.select_for_update(no_key=True).get(name=target.name)
-    _check_set(target.name)
+    _check_set(target)
     numbers = {each.row.group: each.row.number for each in reversed(checked)}
     groups = ensure_groups(first_rows=numbers, axis=Axis(checked[0].group.axis), file=table.name).keys
     texts = (each.row.attribute for each in checked if each.row.attribute)

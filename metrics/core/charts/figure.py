@@ -68,15 +68,18 @@ class Figure:
 
 
 def apply_style(chart: Any, title: str = "", subtitle: Sequence[str] | str = ()) -> dict[str, Any]:
-    """The specification of an Altair chart with its title, in the style of all figures."""
+    """The specification of an Altair chart with its title, in the style of all figures.
+
+    A list has charts that stand below one another, and lists of charts side by side."""
     # altair takes most of a second to import, too long for every command
     from metrics.core.charts.drawing import alt
 
     titled = {"title": alt.Title(title, subtitle=subtitle)} if title else {}
+    parts = chart if isinstance(chart, list) else []
+    whole = alt.vconcat() if parts else chart
     # in one call each: every call copies the whole chart
-    specification: dict[str, Any] = (
-        chart.properties(**titled, background="white", padding=14)
-        .configure(
+    return _specification(
+        whole.properties(**titled, background="white", padding=14).configure(
             font="Liberation Sans, Arial, Helvetica, sans-serif",
             view=alt.ViewConfig(stroke=None),
             axis=alt.AxisConfig(
@@ -108,10 +111,22 @@ def apply_style(chart: Any, title: str = "", subtitle: Sequence[str] | str = ())
                 subtitleFontSize=12,
                 offset=14,
             ),
-        )
-        .to_dict()
+        ),
+        parts,
     )
-    return specification
+
+
+def _specification(chart: Any, parts: Sequence[Any]) -> dict[str, Any]:
+    """Unchecked (drawing.py). The `parts` come in here because altair copies all of them for each."""
+    found: dict[str, Any] = chart.to_dict(validate=False)
+    return found | {"vconcat": [_part(one) for one in parts]} if parts else found
+
+
+def _part(chart: Any) -> dict[str, Any]:
+    if isinstance(chart, list):
+        return {"hconcat": [_part(one) for one in chart]}
+    found: dict[str, Any] = chart.to_dict(validate=False, context={"top_level": False})
+    return found
 
 
 def check_format(file_format: str) -> None:

@@ -27,13 +27,14 @@ class Places:
 class _Covariance:
     """Of G scores, in two parts, (G, G) each: `images`, and `annotators` less `answers` (G,), which are in
     both. The degrees of freedom are those of the variances, `of_images` (G,), and of each element of
-    `annotators`, infinite where two scores share nobody."""
+    `annotators`, infinite where two scores share nobody. `least` (G,): the least standard error of each."""
 
     images: Floats
     of_images: Floats
     annotators: Floats
     of_annotators: Floats
     answers: Floats
+    least: Floats
 
     @property
     def people_freedom(self) -> float:
@@ -64,7 +65,9 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
     Statistica Sinica 6, 311-329).
 
     What annotators add to a trace or a variance is taken to be at least 0: their effects on all scores cancel
-    here, and where few people judge, each many of the images, the estimate of the rest is too low.
+    here, and where few people judge, each many of the images, the estimate of the rest is too low. The trace
+    is at least that of the least variances: where the same people answer alike, or apart by the same amount,
+    nothing but rounding is left.
 
     A score without a value or a variance (a single image or annotator), or with a variance of 0, is left out;
     NaN if fewer than two are left. Raises ValueError unless there is an element of `scores`, of one score,
@@ -89,7 +92,10 @@ def equal_p(values: ArrayLike, scores: Sequence[Influences]) -> float:
     images, people, answers = (
         centre @ part @ centre for part in (found.images, found.annotators, np.diag(found.answers))
     )
-    size = float(np.trace(images) + max(np.trace(people - answers), 0.0))
+    size = max(
+        float(np.trace(images) + max(np.trace(people - answers), 0.0)),
+        float(centre.diagonal() @ found.least**2),
+    )
     own = (centre.diagonal() * found.images.diagonal()) ** 2 / (found.of_images + 2)
     by_people = _squared(people, found.of_annotators)
     square = float(
@@ -161,7 +167,7 @@ def _covariance(scores: Sequence[Influences]) -> _Covariance:
     if not len(labels):
         none = np.zeros((len(scores), len(scores)))
         endless = np.full(none.shape, np.inf)
-        return _Covariance(images, of_images, none, endless, none[0])
+        return _Covariance(images, of_images, none, endless, none[0], least)
     change, h, answers, squares = (np.zeros((len(labels), len(scores))) for _ in range(4))
     for column, one in enumerate(scores):
         rows = np.searchsorted(labels, one.annotators.labels)
@@ -185,6 +191,7 @@ def _covariance(scores: Sequence[Influences]) -> _Covariance:
         factor * ((weight * change).T @ change),
         np.maximum(effective - 1, 0.5),
         factor.diagonal() * (weight * answers).sum(axis=0),
+        least,
     )
 
 
@@ -219,7 +226,8 @@ def _squared(estimated: Floats, freedom: Floats) -> float:
 def _of_pairs(found: _Covariance) -> tuple[Floats, Floats]:
     """Standard errors of the differences of all pairs, and their degrees of freedom by Satterthwaite, (G, G)
     each. What annotators add to the variance of images is at least what they add to all pairs together, in
-    proportion: that of a single pair is too uncertain for the far tails."""
+    proportion: that of a single pair is too uncertain for the far tails. No variance is less than the two
+    least ones."""
     centre = np.eye(len(found.images)) - 1 / len(found.images)
     of_images = float(np.trace(centre @ found.images))
     added = max(float(np.trace(centre @ found.of_people)), 0.0) / of_images if of_images > 0 else 0.0
@@ -228,7 +236,8 @@ def _of_pairs(found: _Covariance) -> tuple[Floats, Floats]:
     images = _of_differences(found.images)
     variance = images + np.maximum(_of_differences(found.of_people), added * images)
     freedom = (1 + added) ** 2 / (1 / (found.of_images[:, None] + found.of_images + 3) + noise)
-    return np.sqrt(variance), np.maximum(freedom, 1.0)
+    least = found.least[:, None] ** 2 + found.least**2
+    return np.sqrt(np.maximum(variance, least)), np.maximum(freedom, 1.0)
 
 
 def _of_differences(covariance: Floats) -> Floats:

@@ -1,129 +1,120 @@
-"""Data of the overview page: the study's progress and its stored scores."""
+"""Data of a study's first page: what came out, from stored scores, and how the work stands."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from annotation.core import scales
-from annotation.models import Study, TaskKind
-from metrics.agreement.queries import METRIC as AGREEMENT
-from metrics.agreement.queries import by_part
-from metrics.core.answers import has_simulated_answers
-from metrics.core.charts.figure import Figure
+from annotation.models import Axis as IdentityAxis
+from annotation.models import Study, StudyStatus, TaskKind
+from annotation.policies import User
+from metrics.core.marks import Axis, scaled_axis
+from metrics.dashboards import sentences
 from metrics.dashboards.queries import progress
-from metrics.models import Score, ScoreRun, Variant
-from metrics.score_runs import queries, registry
+from metrics.dashboards.queries.results import GroupScore, PartAgreement, RankedGroup, Results, read_results
+from metrics.models import Score, ScoreRun
 from metrics.score_runs.queries import failed_runs
-from metrics.visual_nature import visual_rule
-from metrics.visual_nature.charts import Bar, consensus_chart
+
+MOST_RANKED = 25
+"""Longer rankings are cut in the middle."""
+_AT_EACH_END = 10
+_GROUPS_OF_CARD = 5
 
 
 @dataclass(frozen=True)
-class VisualRule:
-    """How many attributes a rule for 'visual' selects (PROTOCOL §2); `in_use` if it is the study's rule.
+class Ranking:
+    """The rows shown at the top and at the bottom, with `between` others left out, all on one `axis`."""
 
-    The rule: at least `least` of `of` annotators agree, all agree (`least` None), or the mean score is at
-    least `mean`. It selects `percent` of the attributes, with the interval `low` to `high`.
-    """
-
-    least: int | None
-    of: int
-    mean: float | None
-    selected: int
-    percent: float
-    low: float | None
-    high: float | None
-    in_use: bool
+    top: tuple[RankedGroup, ...]
+    between: int
+    bottom: tuple[RankedGroup, ...]
+    axis: Axis | None
 
 
 @dataclass(frozen=True)
 class Overview:
-    """`progress` is None if it must be counted first. Everything else except `failed` comes from stored runs,
-    and is empty without them. `rated`: the number of attributes that the rules apply to."""
+    """`progress` is None if it must be counted first. `work_first`: the study is running and answers are
+    still wanted, so how the work stands comes before what came out. `said`: the findings in words, by what
+    they are about. `has_map`: whether groups are nationalities with visual stereotypes. `depicted`: the most
+    offensively depicted groups. `box_overlap`: of all annotators, if they draw boxes."""
 
     study: Study
+    results: Results
+    said: dict[str, str]
+    ranking: Ranking
+    agreement: tuple[PartAgreement, ...]
+    box_overlap: Score | None
+    depicted: tuple[GroupScore, ...]
+    rated: tuple[GroupScore, ...]
+    axes: dict[str, Axis | None]
+    has_map: bool
     progress: progress.Progress | None
-    simulated: bool
-    figure: Figure | None
-    rules: tuple[VisualRule, ...]
-    rated: int
-    agreement: tuple[tuple[str, dict[str, Score]], ...]
+    work_first: bool
     failed: tuple[ScoreRun, ...]
-    runs: tuple[ScoreRun, ...]
+
+    @property
+    def nothing_came_out(self) -> bool:
+        return not self.said
 
 
-def read_overview(study: Study, *, now: datetime) -> Overview:
+def read_overview(user: User, study: Study, *, now: datetime) -> Overview:
     """The data that can be shown without counting answers of a large study. A fixed number of queries."""
-    simulated = has_simulated_answers(study)
-    figure = None
-    rules: tuple[VisualRule, ...] = ()
-    rated = 0
-    runs: list[ScoreRun] = []
-    shown = shown_metrics(study)
-    for metric in shown:
-        run = queries.newest_run(study, metric, Variant.CORRECTED)
-        if run is None:
-            continue
-        runs.append(run)
-        if metric == "consensus":
-            figure = _consensus(study, run, simulated=simulated)
-        elif metric == "visual_rules":
-            rules, rated = _rules(run)
-    stored = [run for run in runs if run.metric == AGREEMENT]
+    results = read_results(study)
+    offensiveness = results.offensiveness
+    depicted = offensiveness.depicted_groups[:_GROUPS_OF_CARD] if offensiveness else ()
+    rated = offensiveness.rated_groups[:_GROUPS_OF_CARD] if offensiveness else ()
+    nominal = sentences.nominal(results.agreement)
+    # a single item has no α: chance is computed from other items
+    agreement = tuple(part for part in nominal if "alpha" in part.scores)
+    levels = results.levels
+    work = progress.immediate_progress(study, now=now)
+    runs = study.status in {StudyStatus.OPEN, StudyStatus.PAUSED}
     return Overview(
         study=study,
-        progress=progress.immediate_progress(study, now=now),
-        simulated=simulated,
-        figure=figure,
-        rules=rules,
+        results=results,
+        said={finding.about: finding.text for finding in sentences.findings(results)},
+        ranking=_ranking(results.ranking),
+        agreement=agreement,
+        box_overlap=next(
+            (part.scores["box_iou"] for part in nominal if "box_iou" in part.scores),
+            None,
+        ),
+        depicted=depicted,
         rated=rated,
-        agreement=tuple(by_part(stored[0]).items()) if stored else (),
+        axes={
+            "agreement": _axis("agreement", (part.scores.get("alpha") for part in agreement)),
+            "consensus": _axis("per_cent", (share.score for share in results.consensus)),
+            "depicted": _axis("number", (row.score for row in depicted)),
+            "labels": _axis("whole_share", [share.score for share in levels.shares] if levels else []),
+            "levels": _axis("rating", levels.pairs if levels else []),
+            "prevalence": _axis("whole_share", (share.score for share in results.prevalence)),
+            "pull": _axis("difference", [results.pull.x] if results.pull else []),
+            "rated": _axis("offensive", (row.score for row in rated)),
+        },
+        has_map=_has_map(results),
+        progress=work,
+        work_first=runs and not (work and work.complete),
         # failed runs of the scores on this page are shown there
-        failed=tuple(run for run in failed_runs(study) if run.metric not in shown),
-        runs=tuple(runs),
+        failed=tuple(run for run in failed_runs(user, study) if run.metric not in results.metrics),
     )
 
 
-def shown_metrics(study: Study) -> list[str]:
-    """The metrics that the overview page shows."""
-    kinds = {task.kind for task in study.tasks.all()}
-    names = ["consensus", "visual_rules"] if TaskKind.VISUAL_NATURE in kinds else []
-    if kinds and AGREEMENT in {metric.name for metric in registry.metrics()}:
-        names.append(AGREEMENT)
-    return names
-
-
-def _consensus(study: Study, run: ScoreRun, *, simulated: bool) -> Figure | None:
-    scores = {score.name: score for score in run.scores.all()}
-    found = [(label.name, scores.get(label.name.lower().replace(" ", "_"))) for label in scales.VISUAL_NATURE]
-    bars = tuple(
-        Bar(name, score.value, score.k or 0, score.n, score.low, score.high)
-        for name, score in found
-        if score is not None and score.value is not None and score.n
+def _ranking(rows: tuple[RankedGroup, ...]) -> Ranking:
+    cut = len(rows) > MOST_RANKED
+    return Ranking(
+        top=rows[:_AT_EACH_END] if cut else rows,
+        between=len(rows) - 2 * _AT_EACH_END if cut else 0,
+        bottom=rows[-_AT_EACH_END:] if cut else (),
+        axis=_axis("ratio", (row.theta for row in rows)),
     )
-    return consensus_chart(bars, study=study.title, simulated=simulated) if bars else None
 
 
-def _rules(run: ScoreRun) -> tuple[tuple[VisualRule, ...], int]:
-    """What each rule would select, and the number of attributes rated so far."""
-    used, shares = set[str](), list[Score]()
-    for score in run.scores.order_by("pk"):
-        if score.name == "share":
-            shares.append(score)
-        elif score.name == "in_use" and score.value:
-            used.add(score.part)
-    read = [visual_rule.parse_part(score.part) for score in shares]
-    most = max((least for least, _ in read if least is not None), default=0)
-    rules = tuple(
-        VisualRule(
-            least=least,
-            of=most,
-            mean=mean,
-            selected=score.k or 0,
-            percent=100 * (score.value or 0),
-            low=None if score.low is None else 100 * score.low,
-            high=None if score.high is None else 100 * score.high,
-            in_use=score.part in used,
-        )
-        for score, (least, mean) in zip(shares, read, strict=True)
-    )
-    return rules, shares[0].n if shares else 0
+def _axis(kind: str, scores: Iterable[Score | None]) -> Axis | None:
+    return scaled_axis(kind, [(one.value, one.low, one.high) for one in scores if one is not None])
+
+
+def _has_map(results: Results) -> bool:
+    """Whether the map of stereotypes can be drawn, as far as stored scores say."""
+    nations = any(row.group.axis == IdentityAxis.NATIONALITY for row in results.ranking)
+    asks = any(task.kind == TaskKind.VISUAL_NATURE for task in results.study.tasks.all())
+    rule = results.rule_in_use
+    return nations and (not asks or (rule is not None and rule.selected > 0))

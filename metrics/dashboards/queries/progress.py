@@ -86,6 +86,11 @@ class Progress:
     counted_at: datetime
 
     @property
+    def complete(self) -> bool:
+        """Whether every slot is filled."""
+        return 0 < self.total.wanted == self.total.filled
+
+    @property
     def mark(self) -> str:
         """A digest of everything that is shown except the time of the count."""
         shown = (

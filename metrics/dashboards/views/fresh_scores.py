@@ -4,12 +4,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotation import policies
 from annotation.core.requests import LoggedIn
 from annotation.models import Study
 from metrics.agreement import queries as agreement
 from metrics.comparisons import queries as comparisons
 from metrics.core.studies import get_study_or_404
+from metrics.league import queries as leagues
 from metrics.machine_judges.data import judge_runs
 from metrics.machine_judges.queries.requests import wanted_scores
 from metrics.models import Variant
@@ -21,17 +21,23 @@ _MAX_RUNS = 8  # that one page can wait for
 
 @require_safe
 def fresh_scores(request: LoggedIn, name: str) -> HttpResponse:
-    """`?of=tendency:corrected` checks the scores of a metric, `?with=` those of a comparison, `?by=gender`
-    agreement within and between groups of annotators, `?judge=NAME` those of a machine judge, which may be
-    with `by`; `?waiting=7` polls a run. `of` and `waiting` can be repeated. A poll without news gets 204."""
+    """`?of=tendency:corrected` checks the scores of a metric, `?with=` those of a comparison, `?league=NAME`
+    the league with another study, with `league_of=prevalence` of that kind of task, `?by=gender` agreement
+    within and between groups of annotators, `?judge=NAME` those of a machine judge, which may be with `by`;
+    `?waiting=7` polls a run. `of`, `league` and `waiting` can be repeated. A poll without news gets 204."""
     study = get_study_or_404(request, name)
     waiting = request.GET.getlist("waiting")[:_MAX_RUNS]
     if waiting:
-        fresh = freshness.check_waiting(study, waiting)
+        fresh = freshness.check_waiting(request.user, study, waiting)
         if fresh.waiting and not fresh.ready:
             return HttpResponse(status=204)
     else:
         requests = [_score_request(text) for text in request.GET.getlist("of")[:_MAX_RUNS]]
+        others = request.GET.getlist("league")
+        if others:
+            requests.append(
+                leagues.score_request(request.user, study, others, request.GET.get("league_of", ""))
+            )
         fresh = freshness.check(
             study, [*requests, *_comparison_requests(request, study), *_requests_by(request, study)]
         )
@@ -50,11 +56,11 @@ def _score_request(text: str) -> ScoreRequest:
 
 
 def _comparison_requests(request: HttpRequest, study: Study) -> list[ScoreRequest]:
-    """The requests of a comparison, if it is offered to the user, who must lead both studies."""
+    """The requests of a comparison of two groups of annotators, if it is offered."""
     key = request.GET.get("with", "")
     if not key:
         return []
-    for choice in comparisons.choices(study, policies.studies_led_by(request.user)):
+    for choice in comparisons.choices(study):
         if choice.key == key:
             return comparisons.score_requests(choice)
     raise Http404("There is no such comparison.")

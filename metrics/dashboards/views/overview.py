@@ -6,21 +6,22 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation import policies
+from annotation.core.requests import LoggedIn
 from metrics.core.studies import get_study_or_404
 from metrics.dashboards.queries import progress
-from metrics.dashboards.queries.overview import read_overview, shown_metrics
+from metrics.dashboards.queries.overview import read_overview
 from metrics.score_runs import freshness
 from metrics.votes.services import default_name, may_save
 
 
 @require_safe
-def overview(request: HttpRequest, name: str) -> HttpResponse:
+def overview(request: LoggedIn, name: str) -> HttpResponse:
     """`?check` counts and checks the scores during the request; otherwise htmx does it after loading."""
     study = get_study_or_404(request, name)
     now = timezone.now()
-    page = read_overview(study, now=now)
+    page = read_overview(request.user, study, now=now)
     check = "check" in request.GET
-    requests = freshness.default_requests(shown_metrics(study))
+    requests = freshness.default_requests(page.results.metrics)
     return render(
         request,
         "metrics/dashboards/overview.html",

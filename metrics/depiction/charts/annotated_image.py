@@ -142,7 +142,7 @@ def _legend(alt: Any, attributes: Sequence[AnnotatedAttribute]) -> Any:
         }
         for row, attribute in enumerate(attributes, 1)
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(alt.Data(values=tuple(rows))).encode(
         y=alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
     )
     lines = [

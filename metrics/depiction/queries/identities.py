@@ -6,6 +6,8 @@ queries does not depend on the numbers of images, attributes and annotators.
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 
 from django.core.paginator import Paginator
 from django.utils.translation import gettext
@@ -13,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Association, IdentityGroup, OptionRole, Study, TaskKind
 from metrics.core.answers import counted_judgements, stereotypes
+from metrics.core.marks import Axis, Numbers, scaled_axis
 from metrics.core.tables import Order
 from metrics.depiction.queries.pictures import (
     AnnotatorName,
@@ -40,7 +43,7 @@ TEXT_COLUMNS = ("identity", "region")
 NAME_ORDER = Order("identity", descending=False)
 TENDENCY = ("l_stereo", "l_random", "theta")
 NONE_OF_ABOVE = "none of the above"
-PER_PAGE = 15
+PER_PAGE = 48
 
 
 @dataclass(frozen=True)
@@ -78,14 +81,21 @@ class IdentityRow:
 def identity_table(
     study: Study, run: ScoreRun | None, offensiveness: ScoreRun | None, order: Order
 ) -> tuple[list[IdentityRow], list[IdentityGroup]]:
-    """The rows of a finished tendency run; and the groups that were judged but have at most one stereotypical
-    attribute (PROTOCOL §6). Both are empty without a run.
-
-    `offensiveness`: the run of the offensiveness scores, if any. Ties are sorted by name. One query for each
-    run and one for the groups.
-    """
+    """`score_rows` in `order`, ties by name; and the groups that were judged but have at most one
+    stereotypical attribute (PROTOCOL §6). Both are empty without a run. One more query, for the groups."""
     if run is None:
         return [], []
+    rows = score_rows(run, offensiveness)
+    by_name = NAME_ORDER.sorted(rows, IdentityRow.sort_key)
+    reported = {row.group.pk for row in rows}
+    unreported = [group for group in judged_groups(study) if group.pk not in reported]
+    return order.sorted(by_name, IdentityRow.sort_key), unreported
+
+
+def score_rows(run: ScoreRun | None, offensiveness: ScoreRun | None) -> list[IdentityRow]:
+    """The rows of finished runs of tendency and of offensiveness, if any. One query for each run."""
+    if run is None:
+        return []
     offensive = queries.scores_by_group(offensiveness) if offensiveness is not None else {}
     rows = []
     for pk, scores in queries.scores_by_group(run).items():
@@ -93,10 +103,7 @@ def identity_table(
         assert group is not None  # scores_by_group only has scores of groups
         l_stereo, l_random, theta = (scores.get(name) for name in TENDENCY)
         rows.append(IdentityRow(group, l_stereo, l_random, theta, offensive.get(pk, {}).get("o")))
-    by_name = NAME_ORDER.sorted(rows, IdentityRow.sort_key)
-    reported = {row.group.pk for row in rows}
-    unreported = [group for group in judged_groups(study) if group.pk not in reported]
-    return order.sorted(by_name, IdentityRow.sort_key), unreported
+    return rows
 
 
 @dataclass
@@ -116,6 +123,12 @@ class AttributeRow:
     def likelihood(self) -> float:
         return self.k / self.n
 
+    @property
+    def numbers(self) -> Numbers:
+        """L with its interval, if it has one."""
+        score = self.score
+        return (self.likelihood, score.low, score.high) if score else (self.likelihood, None, None)
+
 
 @dataclass(frozen=True)
 class IdentityPage:
@@ -131,6 +144,12 @@ class IdentityPage:
     total: int
     number: int
     pages: int
+
+    @cached_property
+    def axis(self) -> Axis | None:
+        """On which every L of the table is drawn."""
+        rows = [*self.attributes, *([self.none_of_above] if self.none_of_above else [])]
+        return scaled_axis("share", (row.numbers for row in rows))
 
     @property
     def whole(self) -> bool:
@@ -211,6 +230,8 @@ def identity_page(
             attribute.annotators.setdefault(page_number, []).append(annotator)
     for image, shown in pages.items():
         _add_attributes(shown, rows, in_image[image])
+    for before, after in pairwise(pages.values()):
+        before.next, after.previous = after.image.pk, before.image.pk
     none_of_above = rows.pop(None, None)
     if run is not None:
         rows = _rows_of_run(run, group, rows, stereotypical)

@@ -58,6 +58,9 @@ class JudgedImage:
     unselected: list[str] = field(default_factory=list)
     none_k: int = 0
     none_n: int = 0
+    # ids of the images before and after it on its page
+    previous: int | None = None
+    next: int | None = None
 
     @property
     def name(self) -> str:

@@ -107,7 +107,7 @@ def effect_chart(dots: Sequence[EffectDot], texts: EffectTexts) -> Figure:
         ),
     ]
     height = alt.Step(15, **{"for": "offset"}) if several else alt.Step(22)
-    chart = alt.layer(*layers, data=alt.Data(values=data)).properties(width=_WIDTH, height=height)
+    chart = alt.layer(*layers, data=alt.Data(values=tuple(data))).properties(width=_WIDTH, height=height)
     drawn = "; ".join(
         f"{', '.join(part for part in (dot.row, dot.series if several else '') if part)}: {_shown(dot)}"
         for dot in dots

@@ -61,12 +61,12 @@ def points_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure:
     panels = []
     for place, group in enumerate(groups):
         line = (
-            alt.Chart(alt.Data(values=[each for each in ends if each["group"] == group]))
+            alt.Chart(alt.Data(values=tuple(each for each in ends if each["group"] == group)))
             .mark_rule(color=INK_SOFT, strokeDash=[4, 3])
             .encode(x=alt.X("a:Q"), y=alt.Y("a:Q"), x2="b:Q", y2="b:Q")
         )
         dots = (
-            alt.Chart(alt.Data(values=[_datum(each) for each in points if each.group == group]))
+            alt.Chart(alt.Data(values=tuple(_datum(each) for each in points if each.group == group)))
             .mark_point(filled=True, size=45, opacity=0.75, color=COLOURS[place % len(COLOURS)])
             .encode(
                 x=alt.X("reference:Q", title="reference", scale=scale, axis=alt.Axis(**axis)),

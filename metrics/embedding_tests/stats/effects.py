@@ -50,6 +50,11 @@ class Effect:
     exact: bool
     splits: int
 
+    @property
+    def effect(self) -> tuple[float, float, float]:
+        """d and the ends of its interval, for a mark."""
+        return self.effect_size, self.effect_low, self.effect_high
+
 
 @dataclass(frozen=True)
 class _Moments:

@@ -26,6 +26,11 @@ class Correlation:
     n_regions: int
     problem: str = ""
 
+    @property
+    def correlation(self) -> tuple[float, float, float]:
+        """rho and the ends of its interval, for a mark."""
+        return self.rho, self.rho_low, self.rho_high
+
 
 @dataclass(frozen=True)
 class Comparison:

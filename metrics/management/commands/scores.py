@@ -10,7 +10,7 @@ from metrics.core.answers import has_simulated_answers
 from metrics.management import output
 from metrics.management.output import Cell
 from metrics.models import Variant
-from metrics.score_runs import registry
+from metrics.score_runs import queries, registry
 from metrics.score_runs.evaluation import Evaluation, IntervalMethod, evaluate
 from metrics.score_runs.metric import Metric
 from metrics.score_runs.rows import ScoreRow
@@ -132,7 +132,8 @@ class Command(BaseCommand):
                 )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        simulated = has_simulated_answers(study)
+        others = queries.other_studies(registry.get(metric), output.parse_settings(options["set"]))
+        simulated = has_simulated_answers(study, *others)
         columns = COLUMNS.get(metric, LONG)
         rows = SHAPES[metric](result.rows) if metric in SHAPES else plain_rows(metric, result.rows)
         if options["format"] == "json":
@@ -158,7 +159,9 @@ def _check_task(study: Study, metric: Metric) -> None:
     kinds = list(study.tasks.order_by("kind").values_list("kind", flat=True).distinct())
     if metric.source != "answers" or metric.task in kinds:
         return
-    there = [f"manage.py scores {study.name} --metric {each.name}" for each in registry.of_tasks(kinds)]
+    # one with parameters compares something with something else
+    of_study = [each.name for each in registry.of_tasks(kinds) if not each.parameters]
+    there = [f"manage.py scores {study.name} --metric {name}" for name in of_study]
     there += [
         f"manage.py agreement {study.name}",
         f"manage.py export {study.name} --format csv --out FILE.csv",

@@ -1,4 +1,4 @@
-"""A study's own answers: known stereotypes, and how offensive they are (PROTOCOL §3, §4)."""
+"""A study's own answers: known stereotypes, how offensive and how biased they are (PROTOCOL §3, §4, §11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -150,6 +150,39 @@ def read_rated_offensiveness(study: Study) -> tuple[RatingRows, RatingRows]:
         )
         group_ratings.extend((pair, value, rater) for pair in sorted_pairs(pairs))
     return _rows(ratings, stereotypical), _rows(group_ratings, stereotypical)
+
+
+def read_bias_levels(study: Study) -> RatingRows:
+    """Every answer on how biased an association is, Unsure as 0; in the order of unit and slot, the same in
+    every database. No pair is marked as a stereotype. One query."""
+    association = "response__unit__association"
+    found = counted_judgements(study, TaskKind.ASSOCIATION).filter(response__unit__association__isnull=False)
+    answers = found.order_by().values_list(
+        "response__unit__task_id",
+        "response__unit__position",
+        "response__slot__index",
+        "response_id",
+        "response__annotator_id",
+        "value",
+        f"{association}__group_id",
+        f"{association}__group__name",
+        f"{association}__group__region",
+        f"{association}__attribute_id",
+        f"{association}__attribute__text",
+    )
+    ordered = sorted(answers, key=lambda row: row[:4])
+    return _rows(
+        [
+            (Pair(*pair), value, -response if annotator is None else annotator)
+            for _, _, _, response, annotator, value, *pair in ordered
+        ],
+        set(),
+    )
+
+
+def bias_levels_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """Changes with the regions of the groups that were asked about."""
+    return [regions_fingerprint(study, TaskKind.ASSOCIATION)]
 
 
 def offensiveness_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:

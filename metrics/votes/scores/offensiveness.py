@@ -34,10 +34,10 @@ def attribute_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
     for subset in subsets(pairs):
         index = subset.rows
-        rows += _mean_rows(inputs, subset, columns, values[index], chosen[index], attributes[index])
+        rows += mean_rows(inputs, subset, columns, values[index], chosen[index], attributes[index])
         if not subset.group:
             each = _attribute_means(attributes[index], values[index])
-            rows += _mean_rows(
+            rows += mean_rows(
                 inputs,
                 subset,
                 [("mean_attribute", "")],
@@ -46,9 +46,9 @@ def attribute_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
                 np.array([*each]),
             )
         ratings = [rating for position in index.tolist() for rating in frame.ratings[position]]
-        rows.append(_count_row("unsure", subset, ratings.count(UNSURE), len(ratings)))
+        rows.append(count_row("unsure", subset, ratings.count(UNSURE), len(ratings)))
         unrated = int(np.isnan(values[index]).sum())
-        rows.append(_count_row("unrated", subset, unrated, len(index)))
+        rows.append(count_row("unrated", subset, unrated, len(index)))
     numbers = [len(ratings) for ratings in frame.ratings]
     return rows + _detail_rows(pairs, values, numbers, frame.stereotypical)
 
@@ -59,7 +59,7 @@ def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
     if len(ratings.pairs):
         whole = Subset(np.arange(len(ratings.pairs)))
         everything = np.ones((len(ratings.pairs), 1), dtype=np.bool_)
-        rows += _mean_rows(
+        rows += mean_rows(
             inputs,
             whole,
             [("mean_attribute", "")],
@@ -68,12 +68,12 @@ def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
             _attribute_ids(ratings.pairs),
             ratings.annotators,
         )
-        rows.append(_count_row("unsure", whole, int((ratings.values == UNSURE).sum()), len(ratings.values)))
+        rows.append(count_row("unsure", whole, int((ratings.values == UNSURE).sum()), len(ratings.values)))
     attributes = _attribute_ids(group_ratings.pairs)
     chosen = np.column_stack([np.ones(len(group_ratings.pairs), dtype=np.bool_), group_ratings.stereotypical])
     for subset in subsets(group_ratings.pairs):
         index = subset.rows
-        rows += _mean_rows(
+        rows += mean_rows(
             inputs,
             subset,
             [("mean", ""), ("mean_stereotypes", "")],
@@ -84,11 +84,11 @@ def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
         )
         if subset.group or subset.region:
             values = group_ratings.values[index]
-            rows.append(_count_row("unsure", subset, int((values == UNSURE).sum()), len(values)))
+            rows.append(count_row("unsure", subset, int((values == UNSURE).sum()), len(values)))
     return rows + _rated_detail_rows(inputs, ratings)
 
 
-def _mean_rows(
+def mean_rows(
     inputs: Inputs,
     subset: Subset,
     columns: Sequence[tuple[str, str]],
@@ -96,14 +96,16 @@ def _mean_rows(
     chosen: Bools,
     items: ArrayLike,
     annotators: ArrayLike | None = None,
+    *,
+    scale: Scale = _SCALE,
 ) -> list[ScoreRow]:
     """A row for each of `columns`, (name, part), over the values it chooses; no row without values."""
     found = means.means(values, chosen).tolist()
     numbers = (chosen & ~np.isnan(values)[:, None]).sum(axis=0).tolist()
     intervals: Sequence[Interval | None] = [None] * len(columns)
     if inputs.clustered:
-        each = means.mean_influences(values, chosen, items, annotators, scale=_SCALE)
-        intervals = clustered.separate_intervals(found, each, _SCALE)
+        each = means.mean_influences(values, chosen, items, annotators, scale=scale)
+        intervals = clustered.separate_intervals(found, each, scale)
     elif inputs.resamples:
         drawn = means.resampled_means(
             values,
@@ -146,7 +148,7 @@ def _detail_rows(
         value = defined(values[position])
         if value is not None:
             known = bool(stereotypical[position])
-            rows.append(_pair_row("association", pair, value, numbers[position], known))
+            rows.append(pair_row("association", pair, value, numbers[position], known))
     return rows
 
 
@@ -162,23 +164,27 @@ def _rated_detail_rows(inputs: Inputs, ratings: RatingRows) -> list[ScoreRow]:
     rows = []
     for name, found in (("attribute", of_attribute), ("association", of_pair)):
         ordered = sorted(found.items(), key=lambda item: (item[0].group, item[0].attribute))
-        intervals = _intervals_of_one(inputs, name, ordered, ratings)
+        intervals = intervals_of_one(inputs, name, ordered, ratings)
         for (pair, places), interval in zip(ordered, intervals, strict=True):
             value = float(ratings.values[places].mean())
             known = bool(ratings.stereotypical[places[0]]) if pair.group_id else None
-            rows.append(_pair_row(name, pair, value, len(places), known, interval))
+            rows.append(pair_row(name, pair, value, len(places), known, interval))
     return rows
 
 
-def _intervals_of_one(
-    inputs: Inputs, name: str, found: Sequence[tuple[Pair, list[int]]], ratings: RatingRows
+def intervals_of_one(
+    inputs: Inputs,
+    name: str,
+    found: Sequence[tuple[Pair, list[int]]],
+    ratings: RatingRows,
+    scale: Scale = _SCALE,
 ) -> Sequence[Interval | None]:
     """The interval of the mean of each of `found`, (what was rated, its rows). Of each only its annotators
     are resampled; clustered intervals share the variance within items."""
     if inputs.clustered and found:
         rows = np.concatenate([places for _, places in found])
         items = np.repeat(np.arange(len(found)), [len(places) for _, places in found])
-        return means.item_intervals(ratings.values[rows], items, ratings.annotators[rows], _SCALE)
+        return means.item_intervals(ratings.values[rows], items, ratings.annotators[rows], scale)
     if not inputs.resamples:
         return [None] * len(found)
     intervals = []
@@ -196,7 +202,7 @@ def _intervals_of_one(
     return intervals
 
 
-def _pair_row(
+def pair_row(
     name: str,
     pair: Pair,
     value: float,
@@ -217,7 +223,7 @@ def _pair_row(
     )
 
 
-def _count_row(name: str, subset: Subset, k: int, n: int) -> ScoreRow:
+def count_row(name: str, subset: Subset, k: int, n: int) -> ScoreRow:
     """`k` of the `n` ratings or associations of the subset."""
     return score_row(name, k, n, k=k, group=subset, part=subset.part())
 

@@ -254,7 +254,8 @@ export class AnnotationPage {
   /* Show the feedback of a practice item. */
   #showFeedback({ correct, feedback }) {
     this.#mode = "feedback";
-    for (const control of this.#root.querySelectorAll("input, textarea, button")) control.disabled = true;
+    const controls = "#item :is(input, textarea, button), [data-tools] button";
+    for (const control of document.querySelectorAll(controls)) control.disabled = true;
     const verdict = correct === null || correct === undefined ? null : correct ? this.#messages.right : this.#messages.wrong;
     const card = el(
       "div",

@@ -30,13 +30,15 @@ export class DepictionView {
     this.#list = el("fieldset", { class: "options" }, el("legend", { class: "visually-hidden" }, this.#messages.options));
     this.#list.append(...this.#rows.map((row) => row.element));
     const words = this.#messages;
-    root.replaceChildren(
+    const ask = el(
+      "div",
+      { class: "ask" },
       this.heading,
-      item.training ? el("p", { class: "badge" }, words.practice) : "",
-      el("p", { class: "item-note" }, config.notes[item.kind]),
-      item.pages > 1 ? el("p", { class: "small muted" }, fill(words.page, item)) : "",
-      el("div", { class: "depiction" }, board, this.#list),
+      item.training ? el("p", { class: "badge" }, words.practice) : null,
+      config.notes[item.kind] ? el("p", { class: "item-note" }, config.notes[item.kind]) : null,
+      item.pages > 1 ? el("p", { class: "small muted" }, fill(words.page, item)) : null,
     );
+    root.replaceChildren(el("div", { class: "depiction" }, ask, board, this.#list));
     root.oninput = null;
     this.#show(board, config, draft);
   }
@@ -57,6 +59,7 @@ export class DepictionView {
       options: this.#rows.filter((row) => !row.none).map((row) => ({ id: row.id, label: row.text, number: row.position })),
       blurred: config.blurred,
       messages: config.box_editor,
+      tools: document.querySelector("[data-tools]"),
       onchange: (boxes, reason) => this.#changedTo(reason),
       onhover: (option) => this.#mark(option),
     });
@@ -104,6 +107,20 @@ export class DepictionView {
     this.#active = row;
     for (const other of this.#rows) other.setActive(other === row);
     this.#editor?.setActive(row.id, row.text, row.position);
+    this.#scrollTo(row);
+  }
+
+  /* Where the options scroll by themselves, beside the image, scroll to this one. The page stays where it is. */
+  #scrollTo({ element }) {
+    const list = this.#list.getBoundingClientRect();
+    const { top, bottom } = element.getBoundingClientRect();
+    this.#list.scrollTop += Math.min(top - list.top, 0) || Math.max(Math.min(bottom - list.bottom, top - list.top), 0);
+  }
+
+  /* Draw boxes for this attribute, and show the image to draw on. */
+  draw(row) {
+    this.activate(row);
+    this.#editor?.bringIntoView();
   }
 
   #activateNext() {
@@ -210,6 +227,7 @@ export class DepictionView {
       row.choose(!row.chosen);
       this.toggled(row);
       row.input.focus({ preventScroll: true });
+      this.#scrollTo(row);
       return true;
     }
     if (event.shiftKey && /^[a-z]$/i.test(key)) return false;

@@ -20,10 +20,12 @@ export class Journal extends EventTarget {
   /* Resolves once the database is open, or has failed to open. Earlier writes wait for it. */
   ready;
 
+  /* `name`: of the database; null to keep everything in this tab's memory, as long as the page is open. */
   constructor(name) {
     super();
+    this.ready = name === null ? Promise.resolve() : this.#open(name);
+    if (name === null) return;
     this.#localStorageKey = `${name}-left`;
-    this.ready = this.#open(name);
     addEventListener("pagehide", () => this.#saveUnwritten());
   }
 

@@ -21,11 +21,19 @@ function isTyping(target) {
    `accepts(event)`: whether the item was on the screen when the key was pressed; `answerable()`: whether Enter
    may send. */
 export function listen(actions) {
+  addEventListener("keydown", showKeyCaps, { capture: true });
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
     if (document.querySelector("dialog[open]") || !actions.accepts(event)) return;
     if (act(event, actions)) event.preventDefault();
   });
+}
+
+/* Key caps are shown where there is a mouse or a touch pad, and from the first key of a keyboard on. Keys in a field
+   may come from a keyboard on the screen. */
+function showKeyCaps({ key, isComposing, target }) {
+  if (!key || key === "Unidentified" || isComposing || isTyping(target)) return;
+  document.documentElement.classList.add("has-keyboard");
 }
 
 function act(event, actions) {

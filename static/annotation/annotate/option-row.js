@@ -62,7 +62,7 @@ export class OptionRow {
     });
     this.#draw = el(
       "button",
-      { type: "button", class: "button button-quiet small", "aria-pressed": "false", onclick: () => this.#view.activate(this) },
+      { type: "button", class: "button button-quiet small", "aria-pressed": "false", onclick: () => this.#view.draw(this) },
       this.#messages.draw,
       el("span", { class: "visually-hidden" }, `: ${this.text}`),
     );

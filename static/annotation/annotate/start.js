@@ -1,6 +1,7 @@
 /* Starts the annotation page while it loads, so that no key is lost. Only what the journal stores comes a moment
    later. */
 
+import { showField } from "../dom.js";
 import { AnnotationPage } from "./annotation-page.js";
 import { Api } from "./api.js";
 import { Clock } from "./clock.js";
@@ -23,13 +24,15 @@ function alreadyChosen() {
   return chosen || justification ? { value: chosen ? Number(chosen) : null, justification } : null;
 }
 
-/* `views`: the classes that show items of other kinds than ratings. */
-export function start(views = {}) {
+/* `views`: the classes that show items of other kinds than ratings. `makeApi` and `journalName`: another way to the
+   server, and where answers wait for it (static/annotation/try.js). */
+export function start(views = {}, { makeApi = (options) => new Api(options), journalName } = {}) {
   /* Also the name of the browser's database: it must not change. */
   config.lock = `visage-work-${config.enrolment}`;
-  const journal = new Journal(config.lock);
-  const api = new Api({ urls: config.urls, token: form.elements.csrfmiddlewaretoken.value, enrolment: config.enrolment });
-  const queue = new ItemQueue({ api, journal, assigned: readJson("annotate-items") });
+  const journal = new Journal(journalName === undefined ? config.lock : journalName);
+  const assigned = readJson("annotate-items");
+  const api = makeApi({ urls: config.urls, token: form.elements.csrfmiddlewaretoken.value, enrolment: config.enrolment, assigned });
+  const queue = new ItemQueue({ api, journal, assigned });
   const sender = new Sender({ journal, api, queue, lock: config.lock });
   const status = new Status(config);
   const clock = new Clock();
@@ -50,6 +53,10 @@ export function start(views = {}) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     page.submit();
+  });
+  /* A browser takes what is under the bar for visible. A press scrolls nothing: its release would be elsewhere. */
+  document.getElementById("item").addEventListener("focusin", ({ target }) => {
+    if (target.matches("input:focus-visible, button:focus-visible, textarea") && !target.closest(".board")) showField(target);
   });
   /* The second click of a double click is not meant for the next item. */
   form.querySelector("[data-send]").addEventListener("click", (event) => event.detail > 1 && event.preventDefault());

@@ -266,6 +266,7 @@ export class Board {
       mode: this.mode,
       scale: this.frame.scale,
       size: this.frame.size,
+      margin: this.frame.margin,
       draft,
       cross: this.mode === "draw" && this.#byKeyboard ? this.cross : begun,
       numberOf: (option) => this.collection.number(option),

@@ -6,7 +6,7 @@ import { set, svg } from "../dom.js";
 
 const PATTERNS = 6;
 const MARK = 20; // height of an option's number, on the screen
-const ROOM = 8; // between box and edge of the image, for a mark that reaches into the margin
+const GAP = 3; // between a mark and its box
 
 const place = (rect, box) =>
   set(rect, { x: box.x0, y: box.y0, width: box.x1 - box.x0, height: box.y1 - box.y0 });
@@ -32,7 +32,7 @@ export class Painter {
     layer.append(this.shapes, this.cross, this.draft, this.handles);
   }
 
-  /* `state`: {boxes, selected, highlighted, active, mode, scale, size, draft, cross} and, for an option or a box,
+  /* `state`: {boxes, selected, highlighted, active, mode, scale, size, margin, draft, cross} and, for an option or a box,
      numberOf(option) and describe(box). */
   paint(state) {
     this.#removeOthers(state.boxes);
@@ -51,7 +51,7 @@ export class Painter {
     }
   }
 
-  #box(box, { selected, highlighted, active, scale, size, numberOf, describe }) {
+  #box(box, { selected, highlighted, active, scale, size, margin, numberOf, describe }) {
     let group = this.#elements.get(box.id);
     if (!group) {
       const mark = svg("g", { class: "boxes-mark" }, svg("rect"), svg("text", { "text-anchor": "middle" }));
@@ -75,15 +75,18 @@ export class Painter {
     const [halo, line, mark] = group.children;
     place(halo, box);
     place(line, box);
-    // Beside the box, so that the mark hides nothing inside it. The margin around the image gives a little room.
-    const high = (box.y1 - box.y0) * scale;
-    const below = (size.height - box.y1) * scale;
-    const down = box.y0 * scale >= ROOM ? -MARK - 3 : below >= ROOM ? high + 3 : 7;
-    const across = down === 7 ? 7 : -2;
-    set(mark, { transform: `translate(${box.x0} ${box.y0}) scale(${1 / scale}) translate(${across} ${down})` });
     const [ground, text] = mark.children;
     text.textContent = String(number);
     const wide = 12 + 8 * text.textContent.length;
+    // Beside the box, so that the mark hides nothing inside it. The margin around the image may give room.
+    const high = (box.y1 - box.y0) * scale;
+    const above = box.y0 * scale + margin;
+    const below = (size.height - box.y1) * scale + margin;
+    const needed = MARK + GAP;
+    const down = above >= needed ? -needed : below >= needed ? high + GAP : 7;
+    const right = (size.width - box.x0) * scale + margin - wide;
+    const across = Math.min(down === 7 ? 7 : Math.max(-2, -margin - box.x0 * scale), right);
+    set(mark, { transform: `translate(${box.x0} ${box.y0}) scale(${1 / scale}) translate(${across} ${down})` });
     set(ground, { x: 0, y: 0, width: wide, height: MARK });
     set(text, { x: wide / 2, y: 15 });
   }

@@ -28,6 +28,9 @@ function update(kind) {
     const preview = document.querySelector(`[data-preview="${field.dataset.wording}"]`);
     preview.hidden = !wording;
     render(preview, wording);
+    // a note that the default wording says too
+    const note = preview.querySelector("[data-repeats]");
+    if (note) note.hidden = isDefault && (field === english || !own);
     const seen = own ? "own" : wording ? "usual" : "english";
     for (const words of document.querySelectorAll(`[data-seen="${field.dataset.wording}"]`)) {
       words.hidden = words.dataset.is !== seen;

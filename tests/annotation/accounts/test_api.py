@@ -92,6 +92,19 @@ def test_who_has_no_account_has_no_roles(program, study):
     assert said["state"] == "no_account"
 
 
+def test_an_account_is_made_with_its_roles_and_gets_a_link(program):
+    body = {"username": "lena", "email": "lena@example.org"}
+    made = program("POST", "accounts", body)
+    assert made.status_code == 201
+    said = made.json()
+    assert (said["account"]["username"], said["account"]["admin"]) == ("lena", False)
+    assert (said["creates_studies"], said["leads"]) == (True, [])
+    assert noted() == ["account made", "may set up studies"]
+    assert program.post(f"accounts/{said['who']}/password-link").status_code == 201
+    is_problem(program("POST", "accounts", {"username": "LENA", "admin": True}), 409)
+    is_problem(program("POST", "accounts", {"username": "two words"}), 400)
+
+
 def test_a_password_link_works_once(program, client):
     user = factories.user("lena")
     made = program.post(f"accounts/u{user.pk}/password-link")

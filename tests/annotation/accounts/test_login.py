@@ -34,7 +34,8 @@ def test_a_wrong_password_is_said_beside_the_form_and_the_name_is_kept(client):
 def test_logging_out_takes_a_post(client):
     client.force_login(factories.user())
     assert client.get("/accounts/logout/").status_code == 405
-    assert client.post("/accounts/logout/").url == reverse("login")
+    assert client.post("/accounts/logout/").url == reverse("home")
+    assert client.get(reverse("home")).url == f"{reverse('login')}?next=/"
 
 
 @pytest.mark.parametrize(

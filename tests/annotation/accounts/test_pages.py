@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -209,6 +210,24 @@ def test_who_gives_up_their_own_role_is_led_to_the_first_page(client, admin):
     answer = client.post(f"/people/u{admin.pk}/unmake-admin/")
     assert answer.url == "/"
     assert client.get("/people/").status_code == 404
+
+
+@pytest.mark.parametrize(("role", "sees"), [("lead", 404), ("admin", 200)])
+def test_an_account_is_made_and_its_link_leads_in(client, admin, role, sees):
+    data = {"username": "lena", "email": "lena@example.org", "role": role}
+    page = client.post("/people/", data)
+    link = re.search(r'value="(http://testserver(/accounts/reset/[^"]+))"', page.text)[2]
+    assert "The account lena is created" in page.text
+    again = client.post("/people/", {**data, "username": "Lena"})
+    assert again.status_code == 422
+    assert "There is an account with this user name already." in again.text
+    client.logout()
+    form = client.get(link, follow=True).redirect_chain[-1][0]
+    client.post(form, {"new_password1": "green hats 13", "new_password2": "green hats 13"})
+    client.post("/accounts/login/", {"username": "lena", "password": "green hats 13"})
+    assert client.get("/people/").status_code == sees
+    assert client.get("/setup/").status_code == 200
+    assert User.objects.get(username="lena").email == "lena@example.org"
 
 
 def test_a_password_link_works_once_and_then_no_more(client, admin):

@@ -255,10 +255,14 @@ def test_the_end_says_whether_the_study_is_complete_or_only_nothing_is_left_for_
     thanks = client.get(PAGE, follow=True)
     assert thanks.redirect_chain == [("/studies/words/thanks/", 302)]
     assert "You rated 3 items" in thanks.text
-    assert "nothing left for your profile" in thanks.text
+    assert "You rated everything there is" in thanks.text
+
+    for_others = factories.attribute_unit(study.tasks.get(), "old")
+    for_others.slots.update(stratum="origin: Asia")
+    assert "nothing left for your profile" in client.get(PAGE, follow=True).text
 
     for unit in study.tasks.get().units.all():
-        for _ in range(2):
+        for _ in range(3 if unit == for_others else 2):
             factories.response(unit, who=factories.annotator())
     assert "The study is complete" in client.get(PAGE, follow=True).text
 

@@ -13,7 +13,7 @@ from annotation.annotate.services import responses
 from annotation.assignment.services import slots
 from annotation.models import Slot
 from tests import connections, factories
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -81,7 +81,9 @@ def test_two_late_answers_to_one_unit_do_not_wait_for_each_other_for_ever(proces
         wait_for_waiting(2)
         sweep.commit()
         filler.commit()
-        assert sorted([of_late.result(timeout=30), of_owner.result(timeout=30)]) == ["filled", "surplus"]
+        assert sorted(
+            [of_late.result(timeout=PATIENCE_SECONDS), of_owner.result(timeout=PATIENCE_SECONDS)]
+        ) == ["filled", "surplus"]
     assert Slot.objects.filter(state="filled").count() == 2
 
 

@@ -188,4 +188,4 @@ def test_the_schema_names_plain_bytes_wherever_a_file_is_sent_or_comes():
                 binary = [kind for kind, one in content.items() if one["schema"].get("format") == "binary"]
                 assert not binary or "application/octet-stream" in binary, f"{method} {address}"
                 files += bool(binary)
-    assert files == 16
+    assert files == 17

@@ -19,9 +19,9 @@ from annotation.exports.services import writing
 from annotation.models import Box, ExportJob, Response
 from tests import factories
 from tests.annotation.exports.world import depiction
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WAIT = 60
 
 
 def elsewhere(do, *arguments):
@@ -34,7 +34,7 @@ def elsewhere(do, *arguments):
             connection.close()
 
     with ThreadPoolExecutor(1) as other:
-        return other.submit(run).result(timeout=WAIT)
+        return other.submit(run).result(timeout=PATIENCE_SECONDS)
 
 
 def annotate_heavily(study) -> None:
@@ -98,7 +98,7 @@ def slow(monkeypatch, until) -> None:
 
     def archive(**kwargs):
         yield from begun(**kwargs)
-        for _ in range(WAIT * 20):
+        for _ in range(PATIENCE_SECONDS * 20):
             if until():
                 break
             threading.Event().wait(0.05)
@@ -153,7 +153,7 @@ def test_a_worker_whose_job_is_deleted_stops(monkeypatch):
 
 def test_of_workers_that_come_at_once_one_makes_it():
     job = waiting_job()
-    at_once = threading.Barrier(4, timeout=WAIT)
+    at_once = threading.Barrier(4, timeout=PATIENCE_SECONDS)
 
     def work():
         try:
@@ -163,14 +163,14 @@ def test_of_workers_that_come_at_once_one_makes_it():
             connection.close()
 
     with ThreadPoolExecutor(4) as workers:
-        made = [run.result(timeout=WAIT) for run in [workers.submit(work) for _ in range(4)]]
+        made = [run.result(timeout=PATIENCE_SECONDS) for run in [workers.submit(work) for _ in range(4)]]
     assert [one.state for one in made if one is not None] == [JobState.DONE]
     assert ExportJob.objects.get().attempts == 1
 
 
 def test_two_who_ask_at_once_ask_once():
     study, admin = depiction(), factories.user(admin=True)
-    at_once = threading.Barrier(3, timeout=WAIT)
+    at_once = threading.Barrier(3, timeout=PATIENCE_SECONDS)
 
     def ask():
         try:
@@ -180,5 +180,5 @@ def test_two_who_ask_at_once_ask_once():
             connection.close()
 
     with ThreadPoolExecutor(3) as people:
-        asked = {run.result(timeout=WAIT) for run in [people.submit(ask) for _ in range(3)]}
+        asked = {run.result(timeout=PATIENCE_SECONDS) for run in [people.submit(ask) for _ in range(3)]}
     assert len(asked) == ExportJob.objects.count() == 1

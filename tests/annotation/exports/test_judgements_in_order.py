@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from django.db import connection, transaction
@@ -12,6 +13,7 @@ from annotation.exports.services import judgements
 from annotation.models import Judgement
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
+from tests.waiting import PATIENCE_SECONDS
 
 PAGE = "studies/words/judgements?limit=1"
 
@@ -31,13 +33,13 @@ def test_a_judgement_that_is_committed_late_is_on_the_page_where_it_belongs(monk
             with transaction.atomic():
                 late.append(factories.response(second).judgements.get().pk)
                 drawn.set()
-                assert go_on.wait(20)
+                assert go_on.wait(PATIENCE_SECONDS)
         finally:
             connection.close()
 
     thread = threading.Thread(target=slow)
     thread.start()
-    assert drawn.wait(20)
+    assert drawn.wait(PATIENCE_SECONDS)
     newest = factories.response(third).judgements.get().pk
     assert late[0] < newest
     monkeypatch.setattr(
@@ -46,10 +48,18 @@ def test_a_judgement_that_is_committed_late_is_on_the_page_where_it_belongs(monk
     busy = program.get(PAGE)
     is_problem(busy, 503)
     assert int(busy["Retry-After"]) > 0
-    monkeypatch.setattr(
-        judgements, "highest_safe_id", lambda model: committed_ids.highest_safe_id(model, timeout=20)
-    )
-    threading.Timer(0.05, go_on.set).start()
+
+    def patient(model):
+        return committed_ids.highest_safe_id(model, timeout=PATIENCE_SECONDS)
+
+    monkeypatch.setattr(judgements, "highest_safe_id", patient)
+    sleep = time.sleep
+
+    def pause(seconds):
+        go_on.set()  # the page waits for the late one
+        sleep(seconds)
+
+    monkeypatch.setattr(committed_ids.time, "sleep", pause)
     address = PAGE
     read = []
     while address:

@@ -110,6 +110,7 @@ def test_numbers_of_a_spreadsheet_are_whole():
     [
         ("", "empty"),
         ("  \n\n", "empty"),
+        (",,\n,,\n", "no rows"),
         ("identity\nMexican\n", "no column 'attribute'"),
         ("Mexican,sombrero\n", "no column 'identity'"),
         ("identity,attribute\n", "no rows below"),

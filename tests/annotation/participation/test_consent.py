@@ -155,8 +155,11 @@ def test_the_text_is_in_the_language_of_the_page_else_in_english(
 
 
 def test_the_text_can_be_read_in_every_language_it_is_written_in(client, amal, translated):
+    for language in ("fr", "zu"):
+        translated.consent_texts.create(version=1, language=language, text="…")
     page = client.get("/studies/words/consent/").text
-    for language, name in (("es", "español"), ("ar", "العربيّة")):
+    # as the program calls those that its pages are in; the others with a capital, or by their code
+    for language, name in (("es", "Español"), ("ar", "العربية"), ("fr", "Français"), ("zu", "zu")):
         assert f'href="?language={language}" lang="{language}" hreflang="{language}">{name}</a>' in page
     for language in ("es", "es-MX"):
         shown = client.get("/studies/words/consent/", {"language": language}).text

@@ -25,7 +25,7 @@ said = st.fixed_dictionaries(
 crowds = st.lists(st.builds(Person, simulated=st.booleans(), answers=said), max_size=60)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(crowd=crowds, k=st.integers(1, 8))
 def test_what_is_told_is_true_never_somebodys_own_words_and_that_of_k_people(crowd, k):
     """Or nothing is told. Blanks count as values."""

@@ -38,7 +38,7 @@ def test_one_annotator_of_each_origin_gives_all_origins_away(people, units):
         assert found == Linkage(people, people, determined=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), units=st.integers(1, 7), told=st.sets(st.integers(0, 6), max_size=2))
 def test_what_is_said_to_be_found_has_no_other_solution(seed, units, told):
     """Against every way to give seven people origins that fill all units, from the same start."""

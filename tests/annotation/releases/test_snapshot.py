@@ -12,6 +12,7 @@ from annotation.releases.request import responses
 from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.releases.world import ASIAN_WOMAN, answered, people, released, rows
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,7 +31,7 @@ def elsewhere(act) -> None:
 
     thread = threading.Thread(target=acting)
     thread.start()
-    thread.join(20)
+    thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive(), "it was kept waiting"
     assert not failed, failed
 

@@ -3,6 +3,7 @@
 import tomllib
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils.html import strip_tags
@@ -82,7 +83,7 @@ def filled_in(fill) -> None:
         assert answer.status_code == 302, answer.context["form"].errors
 
 
-def test_the_pages_make_and_open_a_study_that_its_maker_leads(begun, fill, lead):
+def test_the_pages_make_and_open_a_study_that_its_maker_leads(begun, fill, client, lead):
     filled_in(fill)
     assert not Study.objects.exists(), "nothing is made before it is asked for"
     assert fill("open", {"make": "1"}).status_code == 302
@@ -90,8 +91,11 @@ def test_the_pages_make_and_open_a_study_that_its_maker_leads(begun, fill, lead)
     assert (study.status, [*study.leads.all()]) == (StudyStatus.DRAFT, [lead])
     answer = fill("open", {"open": "1"})
     study.refresh_from_db()
-    assert answer.url == reverse("invitations", args=["visual-2026"])
+    assert answer.url == reverse("invitations", args=["visual-2026"]) + "?opened"
     assert study.status == StudyStatus.OPEN
+    invited = client.get(answer.url).text.partition("They need no account:")[2]
+    link = reverse("join", args=[study.invitations.get().code])
+    assert invited.index(link) < invited.index("people who have an account here")
     task = study.tasks.get()
     assert task.strata == ["origin: Asia", "origin: Europe", "any"]
     assert (task.seed, task.instructions) == (7, "Think of any image.")
@@ -222,6 +226,10 @@ def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(pla
 
 def test_the_last_page_says_what_is_missing_and_where(begun, fill, client):
     fill("source", SOURCE)
+    lead = get_user_model().objects.get()
+    document = setup_services.documents(user=lead)["visual-2026"]
+    del document["consent"]  # a new study begins with texts to adapt
+    setup_services.save(user=lead, name="visual-2026", document=document)
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
     assert strip_tags(shown.context["problem"]["text"]) == ("Add the consent text.")
     assert shown.context["problem"]["step"] == "consent"
@@ -244,9 +252,13 @@ def test_whether_it_can_be_filled_is_said_before_it_opens(begun, fill, client):
     filled_in(fill)
     fill("open", {"make": "1"})
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
-    assert "a unit needs 1 annotator of &#x27;origin: Asia&#x27;; 0 enrolled" in shown.text
+    assert "Each item needs 3 people. Among them, by their profiles: at least 1 from Asia; at" in shown.text
+    assert "notice-warning" not in shown.text  # nobody could have joined
     study = Study.objects.get()
-    for origin in ("Asia", "Europe", "Africa"):
+    factories.enrolment(study, profile={"origin": "Asia"})
+    shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
+    assert "a unit needs 1 annotator of &#x27;origin: Europe&#x27;; 0 enrolled" in shown.text
+    for origin in ("Europe", "Africa"):
         factories.enrolment(study, profile={"origin": origin})
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
     assert "The 3 people enrolled can fill all quotas" in shown.text

@@ -279,3 +279,12 @@ def test_what_runs_out_is_said_by_the_command_and_on_the_page(client, db, tmp_pa
     study.delete()
     call_command("open_study", tmp_path / "checked.toml", stdout=out, stderr=out)
     assert "Warning: There are too few gold items and attention checks" in out.getvalue()
+
+
+def test_a_draft_without_items_says_where_to_choose_them(client, db):
+    lead = factories.user(lead=True)
+    study = factories.study("blank", status="draft", leads=[lead])
+    client.force_login(lead)
+    shown = client.get(reverse("fill_rates", args=[study.name])).text
+    assert reverse("setup_step", args=[study.name, "source"]) in shown
+    assert "can fill all quotas" not in shown

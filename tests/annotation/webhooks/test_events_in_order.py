@@ -13,6 +13,7 @@ from annotation.webhooks.services import events as webhook_events
 from annotation.webhooks.services import subscriptions
 from tests import factories
 from tests.annotation.webhooks.test_events import hook, told, units
+from tests.waiting import PATIENCE_SECONDS
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
@@ -29,13 +30,13 @@ def test_an_answer_whose_smaller_id_is_committed_later_is_not_missed():
             with transaction.atomic():
                 ids.append(factories.response(first).pk)
                 drawn.set()
-                assert go_on.wait(20)
+                assert go_on.wait(PATIENCE_SECONDS)
         finally:
             connection.close()
 
     thread = threading.Thread(target=slow)
     thread.start()
-    assert drawn.wait(20)
+    assert drawn.wait(PATIENCE_SECONDS)
     quick = factories.response(second).pk
     assert quick > ids[0]
     assert committed_ids.highest_safe_id(Response, timeout=0) is None, "somebody still writes"
@@ -43,7 +44,7 @@ def test_an_answer_whose_smaller_id_is_committed_later_is_not_missed():
     assert Webhook.objects.get().seen_response < ids[0]
     go_on.set()
     thread.join()
-    assert webhook_events.queue_messages(timeout=5) == 1
+    assert webhook_events.queue_messages(timeout=PATIENCE_SECONDS) == 1
     assert told(RESPONSE_CREATED, "responses") == [ids[0], quick]
 
 
@@ -66,28 +67,28 @@ def test_who_begins_to_write_during_the_wait_is_not_waited_for(monkeypatch):
             with transaction.atomic():
                 factories.response(unit)
                 events[name].set()
-                assert events[f"end_{name}"].wait(20)
+                assert events[f"end_{name}"].wait(PATIENCE_SECONDS)
         finally:
             connection.close()
 
     early = threading.Thread(target=write, args=(first, "early"))
     late = threading.Thread(target=write, args=(second, "late"))
     early.start()
-    assert events["early"].wait(20)
+    assert events["early"].wait(PATIENCE_SECONDS)
 
     reached = []
 
     def look():
         try:
-            reached.append(committed_ids.highest_safe_id(Response, timeout=20))
+            reached.append(committed_ids.highest_safe_id(Response, timeout=PATIENCE_SECONDS))
         finally:
             connection.close()
 
     looking = threading.Thread(target=look)
     looking.start()
-    assert events["noted"].wait(20), "it knows for whom it waits"
+    assert events["noted"].wait(PATIENCE_SECONDS), "it knows for whom it waits"
     late.start()
-    assert events["late"].wait(20)
+    assert events["late"].wait(PATIENCE_SECONDS)
     events["end_early"].set()
     early.join()
     looking.join()

@@ -11,6 +11,7 @@ import pytest
 
 from annotation.webhooks import safe_requests
 from annotation.webhooks.safe_requests import AddressRefused, NotDelivered, Rules
+from tests.waiting import PATIENCE_SECONDS
 
 LAB = Rules(allow_http=True, hosts=frozenset({"127.0.0.1", "receiver.lab"}))
 
@@ -157,7 +158,7 @@ class _Receiver(BaseHTTPRequestHandler):
             (self.path, dict(self.headers), self.rfile.read(int(self.headers["Content-Length"])))
         )
         if self.path == "/silent":
-            self.server.release.wait(20)
+            self.server.release.wait(PATIENCE_SECONDS)
             return
         if self.path == "/drip":
             self.wfile.write(b"HTTP/1.1 200 OK\r\n")
@@ -196,7 +197,7 @@ def receiver():
     thread.join()
 
 
-def call(receiver, path, *, seconds=5.0, rules=LAB):
+def call(receiver, path, *, seconds=PATIENCE_SECONDS, rules=LAB):
     url = f"http://127.0.0.1:{receiver.server_port}{path}"
     return safe_requests.post(url, body=b'{"a":1}', headers={"X-A": "b"}, rules=rules, seconds=seconds)
 
@@ -227,7 +228,7 @@ def test_the_time_limit_also_ends_a_name_look_up_that_hangs():
     stuck = threading.Event()
 
     def resolve(host, port):
-        stuck.wait(20)
+        stuck.wait(PATIENCE_SECONDS)
         return ["8.8.8.8"]
 
     with pytest.raises(NotDelivered, match="no response within"):

@@ -16,9 +16,9 @@ class Editor:
 
     def __init__(self, page: Page, *, width: int = 512, height: int = 512, **asked) -> None:
         self.page = page
-        self.size = (width, height)
         if "boxes" in asked:
             asked["boxes"] = json.dumps(asked["boxes"])
+        self.size = (width, height)
         page.goto(f"/boxes/?{urlencode({'size': f'{width}x{height}', **asked})}")
         page.wait_for_selector("body[data-ready]")
         expect(page.locator(".boxes-image")).to_have_js_property("complete", True)
@@ -79,6 +79,18 @@ class Editor:
 
     def call(self, method: str, *arguments):
         return self.page.evaluate("([name, args]) => window.editor[name](...args)", [method, list(arguments)])
+
+    def begin_again(self, *boxes: dict, width: int = 512, height: int = 512) -> None:
+        """Another image with these boxes, as if the page had been loaded anew, which takes longer."""
+        self.size = (width, height)
+        options = [{"id": 11, "label": "sombrero", "number": 3}, {"id": 12, "label": "poor", "number": 1}]
+        source = f"/boxes/{width}x{height}.png"
+        shown = {"src": source, "width": width, "height": height, "boxes": boxes, "options": options}
+        self.call("load", shown)
+        self.call("setActive", 11)
+        self.call("setMode", "draw")
+        self.page.evaluate("for (const told of Object.values(window.log)) told.length = 0")
+        self.until_loaded()
 
     def until_loaded(self) -> None:
         """Nothing is drawn over an image that has not come."""

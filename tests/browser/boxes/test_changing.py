@@ -40,26 +40,28 @@ def test_a_drag_moves_a_box_which_stops_at_the_edges_with_its_size(open_editor):
     assert editor.reasons() == ["move"] * 3
 
 
-@pytest.mark.parametrize(
-    ("handle", "start", "expected"),
-    [
-        ("nw", (100, 120), (120, 150, 240, 280)),
-        ("n", (170, 120), (100, 150, 240, 280)),
-        ("ne", (240, 120), (100, 150, 260, 280)),
-        ("e", (240, 200), (100, 120, 260, 280)),
-        ("se", (240, 280), (100, 120, 260, 310)),
-        ("s", (170, 280), (100, 120, 240, 310)),
-        ("sw", (100, 280), (120, 120, 240, 310)),
-        ("w", (100, 200), (120, 120, 240, 280)),
-    ],
-)
-def test_each_handle_moves_its_own_edges(open_editor, handle, start, expected):
-    editor = open_editor(boxes=[box(100, 120, 240, 280)])
-    editor.call("selectBox", "a")
-    expect(editor.page.locator(f"[data-handle={handle}]")).to_have_count(1)
-    editor.drag(start, (start[0] + 20, start[1] + 30))
-    assert near(editor.boxes(), expected)
-    assert editor.reasons() == ["resize"]
+HANDLES = {
+    "nw": ((100, 120), (120, 150, 240, 280)),
+    "n": ((170, 120), (100, 150, 240, 280)),
+    "ne": ((240, 120), (100, 150, 260, 280)),
+    "e": ((240, 200), (100, 120, 260, 280)),
+    "se": ((240, 280), (100, 120, 260, 310)),
+    "s": ((170, 280), (100, 120, 240, 310)),
+    "sw": ((100, 280), (120, 120, 240, 310)),
+    "w": ((100, 200), (120, 120, 240, 280)),
+}
+"""Where each handle is, and the box once it was dragged by (20, 30)."""
+
+
+def test_each_handle_moves_its_own_edges(open_editor):
+    editor = open_editor()
+    for handle, (start, expected) in HANDLES.items():
+        editor.begin_again(box(100, 120, 240, 280))
+        editor.call("selectBox", "a")
+        expect(editor.page.locator(f"[data-handle={handle}]")).to_have_count(1)
+        editor.drag(start, (start[0] + 20, start[1] + 30))
+        assert near(editor.boxes(), expected), handle
+        assert editor.reasons() == ["resize"], handle
 
 
 def test_an_edge_drawn_over_its_opposite_turns_the_box_over_and_stays_in_the_image(open_editor):

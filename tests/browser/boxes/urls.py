@@ -17,6 +17,7 @@ from visage_app.urls import urlpatterns as project
 PAGE = """{% extends "base.html" %}{% load static %}
 {% block title %}Boxes{% endblock %}
 {% block head %}
+  <link rel="stylesheet" href="{% static 'annotation/annotate.css' %}">
   <link rel="stylesheet" href="{% static 'annotation/boxes.css' %}">
   <script type="module" src="/boxes/harness.js"></script>
 {% endblock %}

@@ -13,6 +13,7 @@ from annotation.core.leases import JobState
 from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
 from tests.generation.jobs.world import run_of_pictures
+from tests.waiting import PATIENCE_SECONDS
 
 NOW = timezone.now()
 
@@ -115,13 +116,13 @@ def test_a_renewal_passes_over_what_is_being_completed():
             with transaction.atomic():
                 list(mine.held([job.pk for job in mine.jobs[2:4]]).select_for_update())
                 held.set()
-                let_go.wait(20)
+                assert let_go.wait(PATIENCE_SECONDS)
         finally:
             connection.close()
 
     thread = Thread(target=complete)
     thread.start()
-    assert held.wait(20)
+    assert held.wait(PATIENCE_SECONDS)
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '5s'")
     try:

@@ -17,6 +17,7 @@ from generation.jobs.services import loaded_model, model_versions, work
 from generation.models import Run, RunState
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe, as_json
 from tests.generation.jobs.world import RECIPE, Moody, run_of_pictures, run_over, state
+from tests.waiting import PATIENCE_SECONDS
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 OTHER = "fedcba9876543210fedcba9876543210fedcba98"
@@ -205,7 +206,7 @@ def test_a_picture_says_what_made_it_and_not_what_the_next_batch_made_of_the_mod
         return pictures
 
     def late(pixels, origin):
-        assert halved.wait(10)
+        assert halved.wait(PATIENCE_SECONDS)
         return keep(pixels, origin)
 
     model.generate = generate

@@ -16,7 +16,7 @@ from generation.jobs.services import claims, session, work
 from generation.models import Job, Run, RunState
 from generation.runs import services as runs
 from tests.generation.jobs.world import counted, nobody_is_disturbed, run_of_pictures, state
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 
 def test_who_overslept_keeps_nothing(model, monkeypatch):
@@ -66,7 +66,7 @@ def test_a_batch_that_was_not_begun_when_the_run_was_paused_goes_back(model, mon
     slow, draw = Event(), model.generate
 
     def generate(wanted):
-        slow.wait(10)
+        assert slow.wait(PATIENCE_SECONDS)
         return draw(wanted)
 
     def waiting(futures, timeout):

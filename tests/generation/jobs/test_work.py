@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import pytest
 from django.core.files.storage import default_storage
+from PIL import Image as PillowImage
 
 from annotation.core.leases import JobState
 from annotation.images import files as image_files
 from annotation.models import Image
 from generation import backends
+from generation.backends.base import Question
 from generation.core import vectors
 from generation.embeddings.queries import image_vectors, text_vectors
 from generation.jobs.services import claims as jobs
-from generation.jobs.services import work
+from generation.jobs.services import handlers, work
 from generation.models import Caption, Embedding, Job, Provenance, Run, RunState
 from generation.plans import services as plans
+from generation.plans.askings import Asking
 from generation.plans.errors import PlanRefused
+from generation.recipes.askings import DescriptionRecipe
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
 from tests.generation.jobs.world import again, counted, nobody_is_disturbed, run_of_pictures, run_over, state
@@ -131,6 +135,38 @@ def test_no_more_images_are_held_than_the_machines_memory_takes(model, monkeypat
     monkeypatch.setattr(jobs, "claim", counted_claim)
     assert work.work(run_id=run.pk) == 5
     assert claims == asked
+
+
+def test_an_image_that_is_asked_about_several_times_in_a_row_is_decoded_once(model, monkeypatch):
+    pictures = run_of_pictures(3)
+    work.work(run_id=pictures.pk)
+    monkeypatch.undo()
+    images = Image.objects.filter(image_set=pictures.image_set).order_by("pk")
+    plan = plans.plan_askings(
+        recipe=DescriptionRecipe(backend="fake", model="fake"),
+        name="asked",
+        askings=[Asking(f"{one.pk}/{what}", what, image_id=one.pk) for one in images for what in "abcde"],
+        image_set=pictures.image_set,
+    )
+    run = runs.ensure(plan=plan, by=None).run
+    runs.start(run=run, by=None)
+    open_picture, opened = handlers.open_picture, []
+
+    def noted(name, prepare):
+        opened.append(name)
+        return open_picture(name, prepare)
+
+    monkeypatch.setattr(handlers, "open_picture", noted)
+    assert work.work(run_id=run.pk) == 15
+    assert sorted(opened) == sorted(one.file.name for one in images)
+    # no answer is about another image
+    said = {one.pk: set(run.jobs.filter(image=one).values_list("answer__text", flat=True)) for one in images}
+    for one in images:
+        with default_storage.open(one.file.name) as file, PillowImage.open(file) as picture:
+            describer = backends.load(DescriptionRecipe(backend="fake", model="fake"))
+            seeds = run.jobs.filter(image=one).values_list("prompt", "seed")
+            asked = [Question(prompt, seed, picture.convert("RGB")) for prompt, seed in seeds]
+            assert said[one.pk] == {reply.text for reply in describer.answer(asked)}
 
 
 @pytest.mark.parametrize("damage", ["missing", "no picture", "outside"])

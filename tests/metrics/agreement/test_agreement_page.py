@@ -30,10 +30,11 @@ def study(lead):
     made = factories.study("words", leads=[lead])
     task = factories.task(made, strata=("any",) * len(SAID))
     people = [factories.annotator(profile={"gender": gender}) for gender, _ in SAID]
+    said = []
     for place in range(3):
         unit = factories.attribute_unit(task, f"word {place}")
-        for who, (_, values) in zip(people, SAID, strict=True):
-            factories.response(unit, values=[values[place]], who=who)
+        said += [(unit, [values[place]], who) for who, (_, values) in zip(people, SAID, strict=True)]
+    factories.responses(said)
     return made
 
 

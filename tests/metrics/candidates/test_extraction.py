@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.imports.readers.identities import known_identities
@@ -168,7 +168,7 @@ ANSWER = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.lists(ANSWER, max_size=12), st.integers(0, 8))
 def test_candidates_are_those_of_a_plain_version_of_the_protocol(answers, per_region):
     groups = {group.pk: group for group in SOME}

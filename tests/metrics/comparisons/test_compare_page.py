@@ -1,4 +1,4 @@
-"""Two studies, or two groups of annotators, side by side."""
+"""Two groups of annotators side by side."""
 
 import re
 from html import unescape
@@ -17,21 +17,27 @@ from tests.metrics import cast
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
 
 
-def empty_study(name: str, leads) -> Study:
+KEY = "gender:man|woman"
+SIDES = {"by": "gender", "first": "man", "second": "woman"}
+
+
+def empty_study(name: str, leads, *, people: int = 3) -> Study:
+    """Without answers; so many women and men take part."""
     study = factories.study(name, leads=leads)
     factories.task(study, kind=TaskKind.DEPICTION)
+    for gender in ("man", "woman"):
+        for _ in range(people):
+            factories.enrolment(study, who=factories.annotator(profile={"gender": gender}))
     return study
 
 
-def scored(study: Study, *, against: str, groups: dict[str, tuple[float, float]]) -> None:
-    """Finished runs of the comparison with another study, with theta and O of both sides of each group."""
+def scored(study: Study, *, groups: dict[str, tuple[float, float]]) -> None:
+    """Finished runs of the comparison of women and men, with theta and O of both sides of each group."""
     for metric, of_side, of_both in (
         ("tendency_difference", "theta", "log_theta"),
         ("offensiveness_difference", "o", "o"),
     ):
-        run = score_runs.request(
-            study=study, metric=metric, variant="corrected", parameters={"against": against}
-        )
+        run = score_runs.request(study=study, metric=metric, variant="corrected", parameters=SIDES)
         score_runs.compute(run_id=run.pk)
         for name, sides in groups.items():
             group = factories.group(name)
@@ -54,50 +60,15 @@ def row_of(shown: str, group: str | None, *, table: int = 0) -> list[str]:
     return [" ".join(unescape(re.sub("<[^>]+>", "", cell)).split()) for cell in found]
 
 
-def test_both_studies_and_their_difference_stand_in_one_row(client, lead):
-    one = empty_study("one", [lead])
-    empty_study("two", [lead])
-    scored(one, against="two", groups={"Thai": (0.5, 2.0)})
-    shown = page(client, **{"with": "study:two"})
+def test_both_sides_and_their_difference_stand_in_one_row(client, lead):
+    scored(empty_study("one", [lead]), groups={"Thai": (0.5, 2.0)})
+    shown = page(client, **{"with": KEY})
     l_stereo = ["–", "–", "–", "–"]
     theta = ["0.50 [0.50, 0.50] n = 4", "2.00 [2.00, 2.00] n = 4", "0.12", "–"]
     assert row_of(shown, "Thai") == [*l_stereo, *theta]
     assert row_of(shown, "Thai", table=1) == theta
     assert "Overlapping intervals are not a test" in shown
     assert "does not certify a model" in shown
-
-
-def test_the_difference_is_asked_for_computed_and_shown_with_its_q(client, lead):
-    study = cast.depiction_study(name="one", leads=[lead])
-    other = factories.study("two", leads=[lead], stereotype_source=study.stereotype_source)
-    task = factories.task(other, kind=TaskKind.DEPICTION)
-    for index in (21, 22):
-        unit = factories.page_unit(task, picture=factories.image(index=index), texts=cast.TEXTS)
-        for _ in range(3):
-            factories.response(unit, values=[1, 1, 0, 1, 0])
-    asked = client.get(reverse("fresh_scores", args=["one"]), {"with": "study:two"})
-    assert "being computed" in asked.text
-    runs = ScoreRun.objects.order_by("metric")
-    assert [run.metric for run in runs] == ["offensiveness_difference", "tendency_difference"]
-    for run in runs:
-        assert (run.study, run.state) == (study, JobState.PENDING)
-        assert '"against": "two"' in run.parameters
-    score_runs.compute_pending()
-    shown = page(client, **{"with": "study:two"})
-    # hat 4/6 and sombrero 1/6 here, always there
-    first, second, difference, q = row_of(shown, "Mexican")[:4]
-    assert re.fullmatch(r"0\.42 \[.+\] n = 2", first)
-    assert re.fullmatch(r"1\.00 \[0\.\d\d, 1\.00\] n = 2", second)
-    assert re.fullmatch(r"−0\.58 \[.+\]", difference)
-    assert 0 <= float(q) <= 1
-    assert "Mean over the groups" in shown
-    # hat is rated 1 and sombrero 0, so O is half of L(stereo)
-    first, second, difference, q = row_of(shown, "Mexican", table=1)
-    assert re.fullmatch(r"0\.21 \[.+\] n = 2", first)
-    assert re.fullmatch(r"0\.50 \[.+\] n = 2", second)
-    assert re.fullmatch(r"−0\.29 \[.+\]", difference)
-    assert 0 <= float(q) <= 1
-    assert row_of(shown, None, table=1)[1] == "0.50 [0.01, 0.50] n = 1"
 
 
 def test_two_groups_of_annotators_of_one_study_are_compared(client, lead):
@@ -111,15 +82,18 @@ def test_two_groups_of_annotators_of_one_study_are_compared(client, lead):
     for who in people:
         factories.enrolment(study, who=Response.objects.filter(annotator=who).first().annotator)
     factories.enrolment(study, who=factories.annotator(profile={"gender": "man"}))
-    choice = queries.choices(study, Study.objects.all())[0]
-    assert (choice.key, choice.parameters) == (
-        "gender:man|woman",
-        {"by": "gender", "first": "man", "second": "woman"},
-    )
-    client.get(reverse("fresh_scores", args=["one"]), {"with": choice.key})
+    choice = queries.choices(study)[0]
+    assert (choice.key, choice.parameters) == (KEY, SIDES)
+    asked = client.get(reverse("fresh_scores", args=["one"]), {"with": choice.key})
+    assert "being computed" in asked.text
+    runs = ScoreRun.objects.order_by("metric")
+    assert [run.metric for run in runs] == ["offensiveness_difference", "tendency_difference"]
+    for run in runs:
+        assert (run.study, run.state) == (study, JobState.PENDING)
+        assert '"by": "gender"' in run.parameters
     score_runs.compute_pending()
     shown = page(client, **{"with": choice.key})
-    assert re.search(r">man</th>.*?>woman</th>.*?>Difference</th>.*?>q</th>", shown)
+    assert re.search(r">man<.*?</th>.*?>woman<.*?</th>.*?>Difference<.*?</th>.*?>q</th>", shown)
     cells = row_of(shown, "Mexican")
     for place, gender in enumerate(("man", "woman")):
         stereo, random = (mean_likelihood(gender, *texts) for texts in (cast.TEXTS[:2], cast.TEXTS[2:]))
@@ -128,6 +102,8 @@ def test_two_groups_of_annotators_of_one_study_are_compared(client, lead):
             bounds = "" if gender == "woman" else r" \[.+, .+\]"  # one woman says nothing of others
             assert re.fullmatch(rf"{value}{bounds} n = {n}", cell), (gender, cell)
     assert row_of(shown, None)[0] == re.sub("n = 2", "n = 1", cells[0]), "the mean is of one group"
+    q = row_of(shown, "Mexican", table=1)[3]
+    assert q == "–" or 0 <= float(q) <= 1
 
 
 def mean_likelihood(gender: str, *texts: str) -> float:
@@ -143,34 +119,31 @@ def mean_likelihood(gender: str, *texts: str) -> float:
     return sum(shares) / len(shares)
 
 
-def test_only_what_the_reader_leads_is_offered(client, lead):
-    empty_study("one", [lead])
-    empty_study("theirs", [factories.user()])
-    factories.task(factories.study("words", leads=[lead]))
-    assert "There is nothing to compare" in page(client)
-    for other in ("study:theirs", "study:words", "study:one", "study:nothing", "gender:man|woman", "x"):
-        for name in ("compare", "fresh_scores"):
+def test_only_groups_of_annotators_that_are_large_enough_are_offered(client, lead):
+    empty_study("one", [lead], people=2)
+    empty_study("two", [lead])
+    assert "There are no groups of annotators to compare" in page(client)
+    for name in ("compare", "fresh_scores"):
+        for other in (KEY, "gender:man|nobody", "x"):
             assert client.get(reverse(name, args=["one"]), {"with": other}).status_code == 404
+    # models are compared in a league
+    assert client.get(reverse("fresh_scores", args=["one"]), {"with": "study:two"}).status_code == 404
     assert not ScoreRun.objects.exists()
 
 
 def test_what_is_missing_is_said(client, lead):
     one = empty_study("one", [lead])
-    for name in ("two", "three"):
-        empty_study(name, [lead])
     assert "Choose what to compare" in page(client)
-    scored(one, against="three", groups={})
-    shown = page(client, **{"with": "study:three"})
+    assert "No scores yet" in page(client, **{"with": KEY})
+    scored(one, groups={})
+    shown = page(client, **{"with": KEY})
     assert "No group has results on both sides" in shown
     assert "No group has an offensiveness score on both sides" in shown
-    assert "No scores yet" in page(client, **{"with": "study:two"})
 
 
 def test_queries_do_not_grow_with_the_groups(client, lead, django_assert_num_queries):
     one = empty_study("one", [lead])
-    empty_study("two", [lead])
-    scored(one, against="two", groups={"Thai": (1.0, 1.0)})
     for count in (1, 20):
-        scored(one, against="two", groups={f"group {count} {number}": (1.0, 1.0) for number in range(count)})
-        with django_assert_num_queries(17):
-            page(client, **{"with": "study:two"})
+        scored(one, groups={f"group {count} {number}": (1.0, 1.0) for number in range(count)})
+        with django_assert_num_queries(14):
+            page(client, **{"with": KEY})

@@ -135,5 +135,5 @@ def test_queries_do_not_grow_with_the_groups(client, study, django_assert_num_qu
         for number in range(count):
             group = factories.group(f"group {count} {number}")
             Score.objects.create(run=run, group=group, name="l_stereo", value=number, n=2)
-        with django_assert_num_queries(13):
+        with django_assert_num_queries(11):
             page(client)

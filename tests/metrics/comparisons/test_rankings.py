@@ -1,4 +1,4 @@
-"""The places of groups and image sets, as scores and on the comparison page."""
+"""The places of groups, as scores and on the comparison page."""
 
 import re
 from html import unescape
@@ -17,31 +17,26 @@ TEXTS = ("hat", "sombrero", "kind")
 RATES = {"Mexican": 0.9, "Nepali": 0.4, "Peruvian": 0.4}
 
 
-def pictured(leads=(), *, sets=("one",), rates=RATES, images=6):
-    """A study of these groups; the stereotypes of each, rated 1 and 3, are seen so often. The images of the
-    second set show each half as often."""
+def pictured(leads=(), *, rates=RATES, images=6):
+    """A study of these groups; the stereotypes of each, rated 1 and 3, are seen so often."""
     rng = np.random.default_rng(1)
     source = factories.source("votes")
     study = factories.study("pictures", leads=leads, stereotype_source=source)
     task = factories.task(study, kind=TaskKind.DEPICTION)
     people = [factories.annotator() for _ in range(3)]
+    said = []
     for group, rate in rates.items():
         for text, rating in zip(TEXTS[:2], (1, 3), strict=True):
             factories.association(
                 text=text, group_name=group, out_votes=(3, 0, 0), ratings=[rating], from_source=source
             )
-        for place, name in enumerate(sets):
-            for index in range(1, images + 1):
-                picture = factories.image(
-                    group_name=group,
-                    index=index,
-                    image_set=factories.image_set(name),
-                    reference=f"{name} {group} {index}",
-                )
-                unit = factories.page_unit(task, picture=picture, texts=TEXTS)
-                for who in people:
-                    seen = (rng.random(3) < rate / (1 + place)).astype(int).tolist()
-                    factories.response(unit, values=[*seen, 0], who=who)
+        for index in range(1, images + 1):
+            unit = factories.page_unit(
+                task, picture=factories.image(group_name=group, index=index), texts=TEXTS
+            )
+            for who in people:
+                said.append((unit, [*(rng.random(3) < rate).astype(int).tolist(), 0], who))
+    factories.responses(said)
     return study
 
 
@@ -60,7 +55,6 @@ def test_groups_have_the_places_that_their_answers_allow():
     assert sorted(one.value for one in others) == [2, 3]
     assert all((one.low, one.high) == (2, 3) for one in others)
     assert found["", "", "p"].value < 0.01
-    assert not any(part for _, part, _ in found)  # one image set is not compared
 
 
 def test_offensiveness_is_ranked_with_its_ratings():
@@ -80,19 +74,6 @@ def test_scores_have_the_intervals_of_their_own_metrics():
         for row in [one for one in own if one.name == name]:
             other = found[row.group, "", name]
             assert (other.value, other.low, other.high) == (row.value, row.low, row.high)
-
-
-def test_image_sets_are_ranked_over_the_groups_of_all():
-    found = ranked(pictured(sets=("one", "two")))
-    one, two = (found["", f"image_set: {name}", "rank"] for name in ("one", "two"))
-    assert (one.value, one.high, two.value, two.low) == (1, 1, 2, 2)
-    mean = found["", "image_set: one", "l_stereo"]
-    assert (mean.n, mean.low < mean.value < mean.high) == (3, True)
-    assert found["", "image sets", "p"].value < 0.01
-    # images of both sets are images of the group
-    both = np.mean([found["", f"image_set: {name}", "l_stereo"].value for name in ("one", "two")])
-    groups = np.mean([found[name, "", "l_stereo"].value for name in RATES])
-    assert groups == pytest.approx(both)
 
 
 def test_a_single_image_has_no_place():
@@ -115,7 +96,8 @@ def page(client) -> str:
 
 
 def test_a_lead_sees_the_places_and_whether_groups_differ(client, lead):
-    study = pictured([lead], sets=("one", "two"))
+    pictured([lead])
+    study = Study.objects.get(name="pictures")
     assert "No scores yet" in page(client)
     run = score_runs.request(study=study, metric="tendency_ranking", variant="corrected")
     assert run.resamples == 0  # nothing is resampled
@@ -130,10 +112,10 @@ def test_a_lead_sees_the_places_and_whether_groups_differ(client, lead):
         ]
         for row in re.findall(r"<tr>(<th scope=\"row\">.*?)</tr>", section)
     ]
-    assert [row[0] for row in rows if row[0] not in {"Nepali", "Peruvian"}] == ["Mexican", "one", "two"]
+    assert [row[0] for row in rows if row[0] not in {"Nepali", "Peruvian"}] == ["Mexican"]
     stored = run.scores.get(name="rank", group__name="Mexican")
     assert rows[0][2:] == ["1", f"1–{stored.high:.0f}" if stored.high > 1 else "1"]
-    assert [row[2:] for row in rows[3:]] == [["1", "1"], ["2", "2"]]
+    assert len(rows) == 3
     assert re.match(r"0\.\d\d \[0\.\d\d, 0\.\d\d\] n = 2", rows[0][1])
 
 

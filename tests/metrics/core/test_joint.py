@@ -122,3 +122,21 @@ def test_shapes_that_do_not_fit_are_refused():
     values, found = simulated([0.0, 1.0], np.random.default_rng(10))
     with pytest.raises(ValueError, match="each value needs those of one score"):
         joint.equal_p(values, found[:1])
+
+
+@pytest.mark.parametrize(("other", "low", "high"), [([3, 3, 4], 1, 1), ([4, 4, 5], 0.01, 1)])
+def test_the_same_people_who_answer_alike_or_apart_by_the_same_do_not_make_a_score_certain(other, low, high):
+    both = [[3, 3, 4], other]
+    found = [
+        influences(
+            [[(one - np.mean(each)) / 3] for one in each],
+            images=[0, 1, 2],
+            annotators=[0, 1, 2],
+            step=[1 / 3],
+        )
+        for each in both
+    ]
+    values = [np.mean(each) for each in both]
+    assert low <= joint.equal_p(values, found) <= high
+    places = joint.places(values, found)
+    assert (places.low.tolist(), places.high.tolist()) == ([1, 1], [2, 2])

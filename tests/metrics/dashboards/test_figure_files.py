@@ -1,6 +1,7 @@
 """Every figure that can be drawn of a study, in every format: whole, valid, readable by other programs."""
 
 import csv
+import gzip
 import io
 import itertools
 import json
@@ -114,6 +115,16 @@ def test_a_figure_has_a_page_with_its_picture_files_and_numbers(client, study, l
     part = client.get(reverse("figure_page", args=["pictures", "consensus"]), headers={"HX-Request": "true"})
     assert "<html" not in part.text
     assert "HX-Request" in part["Vary"]
+
+
+def test_a_picture_comes_compressed_and_only_once(client, study, lead):
+    client.force_login(lead)
+    url = reverse("figure", args=["pictures", "consensus", "svg"])
+    plain, compressed = client.get(url), client.get(url, headers={"accept-encoding": "gzip"})
+    assert gzip.decompress(compressed.content) == plain.content
+    assert len(compressed.content) < len(plain.content) / 3
+    again = client.get(url, headers={"accept-encoding": "gzip", "if-none-match": compressed["ETag"]})
+    assert again.status_code == 304
 
 
 def test_options_go_with_the_picture_and_its_files(client, study, lead):

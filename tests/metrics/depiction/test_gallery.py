@@ -169,7 +169,7 @@ def test_images_stay_behind_their_permission_and_blurred_if_the_study_says_so(cl
     image.sha256 = "0" * 64
     image.file.save("a.png", ContentFile(b"x"))
     page = page_of(client, study, lead)
-    assert f'<image href="{reverse("image_file", args=[image.pk])}"' in page
+    assert f'<image href="{reverse("thumbnail_file", args=[image.pk, 640])}' in page
     assert "is-blurred" not in page
     study.blur_images = True
     study.save()

@@ -157,13 +157,50 @@ def test_a_box_of_an_answer_that_was_withdrawn_is_not_drawn(study):
 def test_an_image_that_is_not_here_shows_its_empty_frame(study, client, lead):
     page = page_of(client, study, lead)
     assert '<rect class="no-image" width="512" height="512"/>' in page
-    assert "<image" not in page
+    assert "<img" not in page
+    shown = page.partition('<template id="image-missing">')[0]
+    assert shown.count('class="picture-none"') == 2
     image = identity_page(study, mexican(), run=None).images[0].image
     image.sha256 = "0" * 64
     image.file.save("a.png", ContentFile(b"x"))
-    assert f'<image href="{reverse("image_file", args=[image.pk])}" width="512"' in page_of(
-        client, study, lead
+    page = page_of(client, study, lead)
+    small = reverse("thumbnail_file", args=[image.pk, 320])
+    assert f'<img src="{small}?000000000000" alt="" width="512" height="512" loading="lazy"' in page
+    large = reverse("image_file", args=[image.pk])
+    assert f'<img src="{large}" alt="" width="512" height="512" loading="lazy"' in page
+
+
+def test_every_image_is_a_thumbnail_that_opens_it_and_its_neighbours_are_linked(study, client, lead):
+    first, second = (one.image.pk for one in identity_page(study, mexican(), run=None).images)
+    page = page_of(client, study, lead)
+    for pk in (first, second):
+        assert f'id="tile-{pk}" href="#image-{pk}"' in page
+        assert f'<article class="image-page" id="image-{pk}" tabindex="-1"' in page
+        assert f'<a href="#tile-{pk}" data-close>' in page
+    assert page.count("2 of 4 attributes selected") == 2
+    assert (
+        page.count(f'href="#image-{second}" rel="next"')
+        == page.count(f'href="#image-{first}" rel="prev"')
+        == 1
     )
+    assert page.count('rel="next"') == page.count('rel="prev"') == 1
+
+
+def test_boxes_are_in_the_page_once_and_drawn_twice(study, client, lead):
+    draw(selected(study, "hat")[0], 1, 2, 3, 4)
+    image = identity_page(study, mexican(), run=None).images[0].image
+    page = page_of(client, study, lead)
+    assert page.count('class="halo"') == 1
+    assert page.count(f'<use href="#boxes-{image.pk}"/>') == page.count(f'<g id="boxes-{image.pk}">') == 1
+
+
+def test_blurred_images_are_blurred_here_too(study, client, lead):
+    assert "is-blurred" not in page_of(client, study, lead)
+    study.blur_images = True
+    study.save()
+    page = page_of(client, study, lead)
+    assert "is-blurred" in page
+    assert 'class="reveal"' in page
 
 
 def test_nothing_in_the_page_is_inline_style_or_script(study, client, lead):
@@ -190,11 +227,11 @@ def test_the_attributes_are_those_of_the_stored_run(study, client, lead):
 
 
 def test_images_come_a_page_at_a_time(study, client, lead):
-    for index in range(10, 26):
+    for index in range(10, 58):
         factories.page_unit(study.tasks.get(), picture=factories.image(index=index))
     first = identity_page(study, mexican(), run=None)
     last = identity_page(study, mexican(), run=None, page="2")
-    assert (first.total, first.pages, len(first.images), len(last.images)) == (18, 2, 15, 3)
+    assert (first.total, first.pages, len(first.images), len(last.images)) == (50, 2, 48, 2)
     assert first.none_of_above is None, "counted over some of the images only"
     assert "?page=2" in page_of(client, study, lead)
 
@@ -246,5 +283,5 @@ def test_queries_do_not_grow_with_images_attributes_or_annotators(
     for count in (1, 10):
         add(count)
         score(study)
-        with django_assert_num_queries(20):
+        with django_assert_num_queries(23):
             client.get(url)

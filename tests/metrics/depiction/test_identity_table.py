@@ -1,10 +1,14 @@
 """The table of identity groups: its numbers, order, search, variants, and where they come from."""
 
+import math
 import re
 
 import pytest
 from django.urls import reverse
 
+from metrics.core.marks import Axis
+from metrics.depiction.queries.identities import score_rows
+from metrics.depiction.queries.standings import column_axes
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
 from metrics.templatetags import scores
@@ -219,3 +223,29 @@ def test_queries_do_not_grow_with_the_groups(client, study, lead, django_assert_
             Score.objects.create(run=run, group=group, name=name, value=1, n=3)
     with django_assert_num_queries(11):
         assert len(names_in(client.get(url))) == 21
+
+
+def test_each_score_is_drawn_beside_its_number_on_the_axis_of_all_groups(client, study, lead):
+    values = {"Mexican": (0.4, 4.0), "Welsh": (0.8, 0.25), "Thai": (0.0, math.inf)}
+    run = finished_run(study, values)
+    run.scores.filter(group__name="Mexican", name="theta").update(low=1.0, high=4.0)
+
+    def cells(**query) -> dict[str, list[str]]:
+        rows = re.findall(r"<tr data-text.*?</tr>", get(client, study, lead, **query).content.decode(), re.S)
+        return {
+            re.search(r">([^<]+)</a></th>", row)[1]: re.findall(r"<td.*?</td>", row, re.S) for row in rows
+        }
+
+    found = cells()
+    axes = column_axes(score_rows(run, None))
+    assert axes["theta"] == Axis(0.2, 4.0, log=True, reference=1.0)
+    assert axes["l_stereo"] == axes["l_random"] == Axis(0.0, 0.8)
+    for name, (stereo, theta) in values.items():
+        row = found[name]
+        assert f">{stereo:.2f} <span" in row[0]
+        assert f'cx="{scores.coordinate(6 + 116 * stereo / 0.8)}"' in row[0]
+        assert ("<circle" in row[2]) == (theta < math.inf)
+    ends = [scores.coordinate(6 + 116 * axes["theta"].place(value)) for value in (1.0, 4.0)]
+    assert f'class="mark-interval" x1="{ends[0]}" y1="8" x2="{ends[1]}"' in found["Mexican"][2]
+    # what is searched for is drawn where it was
+    assert cells(q="mexican") == {"Mexican": found["Mexican"]}

@@ -43,13 +43,15 @@ def depiction(*, pages: int = 1):
     Slot.objects.filter(unit__task=task).delete()
     Unit.objects.filter(task=task).delete()
     people = [factories.annotator() for _ in range(3)]
+    given = []
     for index in range(1, IMAGES + 1):
         picture = factories.image(group_name="Mexican", index=100 + index)
         for page in range(1, pages + 1):
             unit = factories.page_unit(task, picture=picture, page=page, texts=cast.TEXTS)
             for number, who in enumerate(people):
                 values = [said(index, place, number) for place in range(4)]
-                factories.response(unit, values=[*values, int(not any(values))], who=who)
+                given.append((unit, [*values, int(not any(values))], who))
+    factories.responses(given)
     ask_people_about(
         study, task.kind, task.units.filter(image__index__lte=100 + PART).values_list("pk", flat=True)
     )

@@ -244,7 +244,7 @@ answers = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(answers, st.integers(1, 26), st.sampled_from(["none", "pixels", "thousandths"]), st.data())
 def test_nothing_raises_and_nothing_outside_the_options_is_chosen(text, options, boxes, data):
     none = data.draw(st.integers(-1, options - 1))
@@ -263,7 +263,7 @@ def test_nothing_raises_and_nothing_outside_the_options_is_chosen(text, options,
     assert all(isinstance(corner, int | float) and math.isfinite(corner) for corner in corners)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sets(st.integers(0, 3), min_size=1), st.data())
 def test_the_form_is_read_as_it_was_meant(places, data):
     order = data.draw(st.permutations(sorted(places)))

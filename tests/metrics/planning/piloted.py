@@ -33,14 +33,13 @@ def stored(side: AnswerSet, *, identified: bool = True, **fields) -> Study:
     overlap = int(np.bincount(side.images).max())
     task = factories.task(found, kind=TaskKind.DEPICTION, strata=("any",) * overlap, image_set=images)
     people = {who: factories.annotator() for who in np.unique(side.annotators).tolist()}
+    said = []
     for image in np.unique(side.images).tolist():
         unit = factories.page_unit(
             task, picture=factories.image(image_set=images, index=image + 1), texts=texts
         )
         for row in np.flatnonzero(side.images == image).tolist():
-            factories.response(
-                unit,
-                values=[*side.k[side.answers[row]].tolist(), 0],
-                who=people[int(side.annotators[row])] if identified else None,
-            )
+            who = people[int(side.annotators[row])] if identified else None
+            said.append((unit, [*side.k[side.answers[row]].tolist(), 0], who))
+    factories.responses(said)
     return found

@@ -62,7 +62,8 @@ def test_shares_do_not_differ_by_more_than_everything():
         AnswerSet(np.column_stack([seen, seen]), np.ones((4, 2), dtype=int), each, each // 2 + first, each)
         for first, seen in ((0, np.array([1, 1, 1, 0])), (2, np.array([0, 0, 0, 1])))
     ]
-    interval, _ = stats.difference(*sides, np.array([True, False]))
+    first, second = (stats.tendency_influences(side, np.array([True, False])) for side in sides)
+    interval, _ = stats.difference(first, second)
     assert interval.high == 1
 
 
@@ -143,6 +144,22 @@ def test_more_of_anything_is_narrower_and_the_chosen_design_lies_on_its_curves()
 def test_the_same_input_gives_the_same_plan_and_another_seed_another():
     plans = [make_plan(SMALL, Costs(), ["theta"], seed=seed, studies=20) for seed in (0, 0, 1)]
     assert sentences.as_csv(plans[0]) == sentences.as_csv(plans[1]) != sentences.as_csv(plans[2])
+
+
+@pytest.mark.parametrize(
+    ("design", "studies"), [(SMALL.design, (200, 27)), (Design(images=1000, people=40, overlap=10), (48, 5))]
+)
+def test_as_many_studies_are_simulated_as_a_page_can_wait_for(design, studies, monkeypatch):
+    asked = []
+
+    def two(plan, measures, *, studies, seed):
+        asked.append(studies)
+        return expected(replace(plan, design=SMALL.design), measures, studies=2, seed=seed)
+
+    monkeypatch.setattr(curves, "expected", two)
+    found = make_plan(replace(SMALL, design=design), Costs(), ["l_stereo"])
+    assert found.studies == studies
+    assert asked == [studies[0], *[studies[1]] * 12]
 
 
 def test_the_paragraph_counts_one_identity_group_and_several():

@@ -134,7 +134,8 @@ def test_a_group_shows_its_images_set_beside_set_with_their_prompts(client, stud
     for prompt in ("a Mexican person", "a photo of a Mexican person described as mexican word 1"):
         assert f'<figcaption lang="en" dir="auto">{prompt}</figcaption>' in page
     first = Image.objects.get(group=group, index=1)
-    assert f'<img src="{reverse("image_file", args=[first.pk])}" alt="Mexican, image 1"' in page
+    copy = reverse("thumbnail_file", args=[first.pk, 320])
+    assert re.search(rf'<img src="{copy}\?0+" alt="Mexican, image 1"', page)
     assert page.count('loading="lazy"') == 1
     assert page.count("not here") == 4 + 12 + 12 - 1
     assert 'class="is-chosen"' in page

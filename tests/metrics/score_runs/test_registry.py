@@ -64,6 +64,12 @@ def scored_by_people() -> Study:
     unit = factories.attribute_unit(factories.task(study), "hat")
     for score in (5, 4, 4):
         factories.response(unit, values=[score])
+    levels = factories.task(study, kind=TaskKind.ASSOCIATION)
+    people = [factories.annotator() for _ in range(3)]
+    for text, values in (("hat", [2, 4, 5]), ("sombrero", [1, 0, 2])):
+        pair = votes_cast.association_unit(levels, "Mexican", text)
+        for who, value in zip(people, values, strict=True):
+            factories.response(pair, values=[value], who=who)
     # one that not all have rated yet
     factories.response(factories.attribute_unit(unit.task, "sombrero"), values=[5])
     for text in ("hat", "sombrero", "kind"):  # a second group that is reported, with one that was seen

@@ -10,6 +10,7 @@ from annotation.models import Response
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from tests.metrics.cast import depiction_study
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,7 +34,7 @@ def test_an_answer_that_comes_while_a_score_is_computed_does_not_wait_and_is_not
         seen.append(Response.objects.filter(unit__task__study=study).count())
         other = threading.Thread(target=somebody_withdraws)
         other.start()
-        other.join(20)
+        other.join(PATIENCE_SECONDS)
         assert not other.is_alive(), "it was kept waiting"
         seen.append(Response.objects.filter(unit__task__study=study).count())
         return evaluate(**asked)

@@ -132,6 +132,13 @@ def test_scores_of_a_study_that_nobody_has_answered_are_not_said_to_be_on_their_
     assert "No scores yet" not in page
 
 
+def test_a_study_that_asks_about_no_attribute_alone_waits_for_no_scores(client, lead):
+    factories.task(factories.study("pairs", leads=[lead]), kind="prevalence")
+    page = page_of(client, lead, "attributes", "pairs")
+    assert "No task of this study asks whether attributes can be seen" in page
+    assert "No scores yet" not in page
+
+
 def test_one_attribute_has_its_labels_its_groups_and_where_it_was_seen(study, client, lead):
     score(study)
     page = queries.attribute_page(study, hat())
@@ -161,9 +168,13 @@ def test_further_scores_of_an_attribute_are_shown_by_the_name_of_their_metric(st
     run = score_runs.request(study=study, metric="agreement", variant="corrected")
     type(run).objects.filter(pk=run.pk).update(state="done", finished_at="2026-01-01T00:00Z")
     Score.objects.create(run=run, attribute=hat(), name="alpha", part="task: depiction", value=0.31, n=4)
+    Score.objects.create(run=run, attribute=hat(), name="of_no_kind", value=2.0, n=4)
     shown = page_of(client, lead, "attribute", "pictures", hat().pk)
     assert "Agreement between annotators" in shown
     assert '<td class="number">0.31 ' in shown
+    others = shown.split("Other scores")[-1]
+    # only the one whose axis is known, which has its scale below it: another row's is not the same
+    assert (others.count('<svg class="mark"'), others.count('<svg class="mark mark-scale"')) == (1, 1)
 
 
 def test_an_attribute_that_the_study_does_not_ask_about_is_not_found(client, study, lead):

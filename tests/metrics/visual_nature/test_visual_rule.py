@@ -4,18 +4,17 @@ import hashlib
 import json
 
 import pytest
-from django.utils import timezone
 
 from annotation.models import Attribute, Study
 from annotation.studies.units import draws
 from metrics.captions.scores import findings
-from metrics.dashboards.queries.overview import read_overview
+from metrics.dashboards.queries.results import read_results
 from metrics.reproduction import comparison
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import describe_rule, evaluate, inputs_digest
 from metrics.score_runs.rows import Inputs
-from metrics.templatetags.scores import rule_words
 from metrics.visual_nature import scores
+from metrics.visual_nature.visual_rule import in_words
 from tests import factories
 from tests.metrics.cast import visual_study
 from tests.metrics.dashboards.test_overview import score
@@ -101,8 +100,7 @@ def test_the_dashboard_marks_a_mean_score_as_the_studys_rule():
 
 def compared(study):
     score(study)
-    page = read_overview(study, now=timezone.now())
-    return [(rule_words(rule), rule.selected, rule.in_use) for rule in page.rules]
+    return [(in_words(rule), rule.selected, rule.in_use) for rule in read_results(study).rules]
 
 
 def test_a_new_rule_makes_new_scores_and_no_mean_leaves_the_digest_as_it_was():

@@ -9,7 +9,13 @@ from metrics.score_runs import registry
 from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.votes.data.own_answers import read_prevalence
 from tests import factories
-from tests.metrics.votes_cast import PEOPLE, association_unit, prevalence_study, votes_study
+from tests.metrics.votes_cast import (
+    PEOPLE,
+    association_unit,
+    association_units,
+    prevalence_study,
+    votes_study,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -147,11 +153,12 @@ def asked_of_many(people=None):
     study = factories.study()
     task = factories.task(study, kind=TaskKind.PREVALENCE, strata=("any",) * 6)
     factories.group("Mexican", region="Latin America")
-    for number in range(30):
-        unit = association_unit(task, "Mexican", f"trait {number:02}")
+    said = []
+    for unit in association_units(task, [("Mexican", f"trait {number:02}") for number in range(30)]):
         for place, (kind, value) in enumerate([("inside", v) for v in (1, 1, 0)] + [("outside", 0)] * 3):
             who = people[place] if people else factories.annotator(profile=PEOPLE[kind])
-            factories.response(unit, values=[value], who=who)
+            said.append((unit, [value], who))
+    factories.responses(said)
     return study
 
 

@@ -24,6 +24,7 @@ from generation.models import Embedding, Run
 from metrics.models import Score
 from tests import factories
 from tests.visage_app.backup.world import ODD_JSON, emptied, installation, said_nothing, unpacked
+from tests.waiting import PATIENCE_SECONDS
 from visage_app.backup import archive
 from visage_app.backup.services import restoring, tables, writing
 
@@ -150,7 +151,7 @@ def test_it_is_one_moment_though_others_go_on_writing(path):
         if not wrote and table.name == "annotation_enrolment":
             writer = threading.Thread(target=write)
             writer.start()
-            writer.join(20)
+            writer.join(PATIENCE_SECONDS)
         return real(table)
 
     with pytest.MonkeyPatch.context() as patch:

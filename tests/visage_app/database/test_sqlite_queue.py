@@ -5,12 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-import time
 
 import pytest
 from django.db import IntegrityError
 
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 from visage_app.database.sqlite.base import DatabaseWrapper
 
 pytestmark = pytest.mark.django_db  # only to be let near a database: these are made here
@@ -24,7 +23,7 @@ def connect(tmp_path):
         settings = {
             "ENGINE": "visage_app.database.sqlite",
             "NAME": str(tmp_path / "queue.sqlite3"),
-            "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 0.2},
+            "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 0},
             "AUTOCOMMIT": True,
             "ATOMIC_REQUESTS": False,
             "CONN_MAX_AGE": 0,
@@ -45,15 +44,15 @@ def begin(connection: DatabaseWrapper) -> None:
     connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
 
 
-def wrote(connection: DatabaseWrapper) -> list[float]:
-    """Begin and commit a writing transaction in a thread of its own; when it was done, if it is."""
-    done: list[float] = []
+def wrote(connection: DatabaseWrapper) -> list[bool]:
+    """Begin and commit a writing transaction in a thread of its own; something, once it is done."""
+    done: list[bool] = []
 
     def write() -> None:
         begin(connection)
         connection.commit()
         connection.set_autocommit(True)
-        done.append(time.monotonic())
+        done.append(True)
         connection.close()
 
     connection.inc_thread_sharing()
@@ -62,11 +61,22 @@ def wrote(connection: DatabaseWrapper) -> list[float]:
 
 
 @pytest.mark.parametrize("way_out", ["commit", "rollback", "close"])
-def test_the_second_writer_waits_longer_than_sqlite_would_and_then_gets_its_turn(connect, way_out):
+def test_the_second_writer_waits_in_the_queue_and_then_gets_its_turn(connect, way_out, monkeypatch):
+    """SQLite itself would not wait for it at all (`timeout`)."""
     first, second = connect(), connect()
     begin(first)
+    lock, waits = fcntl.flock, threading.Event()
+
+    def flock(file, how):
+        try:
+            lock(file, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waits.set()
+            lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
     done = wrote(second)
-    time.sleep(0.6)  # three times what SQLite itself would wait
+    assert waits.wait(PATIENCE_SECONDS)
     assert not done
 
     getattr(first, way_out)()

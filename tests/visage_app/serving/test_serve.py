@@ -192,7 +192,7 @@ def served(tmp_path, migrated_file):
     yield running
     if running.process.poll() is None:
         running.process.terminate()
-        running.process.wait(timeout=40)
+        running.process.wait(timeout=PATIENCE_SECONDS)
     running.process.stdout.close()
 
 
@@ -205,7 +205,7 @@ def test_it_answers_at_the_address_it_prints_and_ends_with_its_children(served, 
     children = [served.child(word) for word in ("gunicorn", "--queue default", "--queue gpu")]
     served.process.send_signal(number)
     served.wait_for("Stopped.")
-    assert served.process.wait(timeout=40) == 0
+    assert served.process.wait(timeout=PATIENCE_SECONDS) == 0
     for pid in children:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -228,7 +228,7 @@ def test_when_the_web_server_is_killed_the_command_fails_and_leaves_nothing_runn
     server = served.child("gunicorn")
     os.kill(server, signal.SIGKILL)
     served.wait_for("ended by itself with status -9")
-    assert served.process.wait(timeout=40) != 0
+    assert served.process.wait(timeout=PATIENCE_SECONDS) != 0
     for worker in workers:
         with pytest.raises(ProcessLookupError):
             os.kill(worker, 0)

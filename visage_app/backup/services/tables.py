@@ -9,6 +9,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection, models
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from visage_app.backup import values
@@ -47,8 +48,10 @@ class BackupRefused(Exception):
 
 
 def applied() -> tuple[tuple[str, str], ...]:
-    """The applied migrations of this database."""
-    return tuple(sorted(MigrationRecorder(connection).applied_migrations()))
+    """The applied migrations of this database. One that stands for several is left out: a database that was
+    made by it has the same tables as one that went through the several, which are noted as well."""
+    replacing = MigrationLoader(None).replacements
+    return tuple(sorted(set(MigrationRecorder(connection).applied_migrations()) - set(replacing)))
 
 
 def tables() -> list[Table]:

@@ -1,0 +1,177 @@
+"""What a study being set up does with a second ZIP, unclear tables and rules of its own."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import AuditEvent, Image, ImageSet, TaskKind
+from annotation.setup import services as setup
+from tests import factories
+from tests.generation.uploads.bundles import encoded, pixels, table
+from tests.generation.uploads.study_images import begin, send
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def lead(client):
+    lead = factories.user("lead", lead=True)
+    client.force_login(lead)
+    return lead
+
+
+def test_a_second_zip_goes_into_the_same_set_under_its_licence_only(client, lead):
+    begin(client)
+    send(client, licence="CC BY 4.0")
+    page = client.get(reverse("study_images", args=["what-is-shown"]))
+    assert page.context["form"]["licence"].value() == "CC BY 4.0"
+    more = {
+        "5.png": encoded(pixels(size=(20, 6))),
+        "t.csv": table({"file": "5.png", "group": "French"}),
+    }
+    refused = send(client, images=more, licence="CC0")
+    assert "CC BY 4.0" in refused.context["form"].errors["licence"][0]
+    assert Image.objects.count() == 4
+    assert send(client, images=more).status_code == 302
+    assert ImageSet.objects.get().images.count() == 5
+
+
+@pytest.mark.parametrize("how", ["by somebody else", "shown in another study", "about to be shown"])
+def test_a_set_that_is_not_this_studys_alone_gets_no_more_images(client, lead, how):
+    begin(client)
+    send(client)
+    images = ImageSet.objects.get()
+    if how == "by somebody else":
+        AuditEvent.objects.update(by=factories.user("somebody"))
+    elif how == "shown in another study":
+        factories.task(factories.study("other"), kind=TaskKind.DEPICTION, image_set=images)
+    else:
+        begin(client, title="Other")
+        send(client, images=None, name="other", image_set=images.name)
+    assert send(client).status_code == 302
+    assert images.images.count() == 4
+    assert setup.documents(user=lead)["what-is-shown"]["tasks"][0]["image_set"] == "what-is-shown-2"
+
+
+HEADER = "group,attribute,stereotypical"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "why"),
+    [
+        (",,,\n,,,\n", "there are no rows"),
+        ("group,attribute,in_stereotypical,in_nonstereotypical,in_unsure\nMexican,hat,,,\n", "are empty"),
+        (
+            "group,word\nMexican,hat\n",
+            "The first row has: group, word. The first row names the columns: identity",
+        ),
+        (
+            "group,attribute,stereotype\nMexican,hat,yes\n",
+            "no use for the column 'stereotype'. Remove or rename",
+        ),
+        (f"{HEADER},stereotypical\nMexican,hat,yes,no\n", "two columns 'stereotypical'. Remove one"),
+    ],
+)
+def test_an_unclear_table_of_attributes_is_refused(client, lead, attributes, why):
+    begin(client)
+    answer = send(client, attributes=attributes)
+    assert answer.status_code == 422
+    assert why in answer.context["form"].errors["attributes"][0]
+
+
+def test_every_wrong_row_of_the_attributes_is_named_with_what_to_do(client, lead):
+    begin(client)
+    wrong = (
+        f"{HEADER}\nMexican,hat,maybe\nMexican,big, blue hat,yes\n\nFrench,beret\n"
+        "Mexican,sombrero,yes\nmexican,Sombrero,no\nXqz,hat,yes\nFrench,wine,\nFrench,,yes\n"
+    )
+    cells = "Put a text with a separator in quotation marks, and leave no value out."
+    assert send(client, attributes=wrong).context["form"].errors["attributes"] == [
+        "Row 2, column stereotypical: 'maybe' is neither yes nor no. Write yes or no.",
+        f"Row 3: 4 values where the header has 3. {cells}",
+        f"Row 5: 2 values where the header has 3. {cells}",
+        "Row 7, column stereotypical: 'mexican, sombrero' is in row 6 too, with the other answer. "
+        "Keep one of the two rows.",
+        "Row 8, column group: there is no identity 'Xqz' on the axis Nationality. Correct it, or let "
+        "unknown identities be created.",
+        "Row 9, column stereotypical: the cell is empty. Write yes or no.",
+        "Row 10, column attribute: the cell is empty. Fill it in, or remove the line.",
+    ]
+    only = send(client, attributes=f"{HEADER}\nMexican,hat,maybe\n").context["form"].errors["attributes"]
+    assert only == ["Row 2, column stereotypical: 'maybe' is neither yes nor no. Write yes or no."]
+
+
+def test_in_region_votes_alone_make_stereotypes(client, lead):
+    begin(client)
+    votes = (
+        "group,attribute,in_stereotypical,in_nonstereotypical,in_unsure\n"
+        "Mexican,sombrero,2,1,0\nMexican,hat,1,2,0\nFrench,beret,3,0,0\n"
+    )
+    assert send(client, attributes=votes).status_code == 302
+    document = setup.documents(user=lead)["what-is-shown"]
+    assert document["stereotypes"] == {"source": "what-is-shown", "pool": "in", "threshold": 2}
+
+
+@pytest.mark.parametrize(("visual", "kept"), [(["sombrero", "beret"], True), (["castle"], False)])
+def test_a_copied_rule_of_visual_attributes_is_kept_if_it_can_apply(client, lead, visual, kept):
+    begin(client)
+    document = setup.documents(user=lead)["what-is-shown"]
+    document["tasks"][0]["attributes"] = {"visual": visual}
+    setup.save(user=lead, name="what-is-shown", document=document)
+    answer = send(client)
+    task = setup.documents(user=lead)["what-is-shown"]["tasks"][0]
+    assert task["attributes"] == {"visual": visual if kept else "none"}
+    said = "keeps its rule" if kept else "Every attribute counts as visual now"
+    assert said in client.get(answer.url).text
+
+
+def test_an_incomplete_study_can_be_given_its_images(client, lead):
+    begin(client)
+    document = setup.documents(user=lead)["what-is-shown"]
+    document["tasks"][0]["page_size"] = 1
+    setup.save(user=lead, name="what-is-shown", document=document)
+    assert send(client).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("groups", "kept", "said"),
+    [
+        (["Mexican", "Welsh"], ["Mexican"], "these groups alone, as before: Mexican"),
+        (["Welsh"], None, "none of the groups that the study was limited to"),
+        (["French", "Mexican"], ["French", "Mexican"], ""),
+    ],
+)
+def test_a_copied_draw_keeps_its_groups_as_far_as_the_images_show_them(client, lead, groups, kept, said):
+    begin(client)
+    document = setup.documents(user=lead)["what-is-shown"]
+    document["tasks"][0]["attributes"] = {"visual": "none", "groups": groups, "allow_fewer": True}
+    setup.save(user=lead, name="what-is-shown", document=document)
+    assert client.get(reverse("study_images", args=["what-is-shown"])).context["form"]["allow_fewer"].value()
+    answer = send(client, allow_fewer="on")
+    task = setup.documents(user=lead)["what-is-shown"]["tasks"][0]
+    assert task["attributes"].get("groups") == kept
+    shown = client.get(answer.url).text
+    assert said in shown
+    assert ("groups" in task["attributes"]) == bool(kept)
+    assert said or "as before" not in shown
+
+
+def test_items_about_other_images_are_removed_when_the_images_are_replaced(client, lead):
+    begin(client)
+    send(client)
+    document = setup.documents(user=lead)["what-is-shown"]
+    page = {"group": "French", "image": 2, "shown": ["beret"], "expected": ["beret"]}
+    document["tasks"][0] |= {"gold": [page], "training": [page]}
+    setup.save(user=lead, name="what-is-shown", document=document)
+    others = factories.image_set("others")
+    for group in ("Mexican", "French"):
+        for index in (7, 8):
+            factories.image(group_name=group, image_set=others, index=index)
+    # the same images again
+    send(client, images=None, attributes=None, image_set="what-is-shown", source="what-is-shown")
+    assert setup.documents(user=lead)["what-is-shown"]["tasks"][0]["gold"] == [page]
+    answer = send(client, images=None, attributes=None, image_set="others", source="what-is-shown")
+    task = setup.documents(user=lead)["what-is-shown"]["tasks"][0]
+    assert not {"gold", "training"} & set(task)
+    assert "2 items with a known answer were about the images of before" in client.get(answer.url).text
+    placed = [(check["group"], check["image"]) for check in task["attention"]]
+    assert placed == [("French", 7), ("Mexican", 7)]

@@ -1,0 +1,41 @@
+"""Plans and drawings, made once for all tests that do not look at them.
+
+A test that asks for every address empties the cache between two requests, so that no answer is left from
+the one before. Plans and drawings come from nothing but what they are made of: to make them anew for each
+request is most of the time that such a test takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from metrics.core.charts import figure
+from metrics.planning import curves, queries
+
+_STUDIES = 2
+"""Simulated studies of a plan: what is asked here is whether there is an answer, not which."""
+_made: dict[str, Any] = {}
+
+
+def _once(make: Callable[..., Any]) -> Callable[..., Any]:
+    def known(*args: Any, **kwargs: Any) -> Any:
+        asked = repr((make, args, sorted(kwargs.items())))
+        if asked not in _made:
+            _made[asked] = make(*args, **kwargs)
+        return _made[asked]
+
+    return known
+
+
+_plan = _once(lambda *args, studies, **kwargs: curves.make_plan(*args, studies=_STUDIES, **kwargs))
+_draw = _once(figure._draw)
+
+
+@contextmanager
+def made_once() -> Iterator[None]:
+    """While it lasts, equal plans and equal drawings are made once, and plans of few simulated studies."""
+    with mock.patch.object(queries, "make_plan", _plan), mock.patch.object(figure, "_draw", _draw):
+        yield
