@@ -88,7 +88,9 @@ class Annotator(threading.Thread):
 
     def _send(self, path: str, body: str) -> tuple[int, bytes]:
         """Status and body; status 0 if nobody answers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._dice.choice(self._ports), timeout=20)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self._dice.choice(self._ports), timeout=PATIENCE_SECONDS
+        )
         try:
             connection.request("POST", path, body, self._headers)
             answer = connection.getresponse()
