@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes.conftest import ROOT, Installation, embedded
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 
 def free_port() -> int:
@@ -193,7 +193,7 @@ class Web:
 
     def asked(self, path: str, session: str = "") -> tuple[int, bytes]:
         """Status and body of a page; status 0 if nobody answers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         try:
             connection.request("GET", path, headers={"Cookie": f"sessionid={session}"})
             answer = connection.getresponse()

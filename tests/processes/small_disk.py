@@ -34,7 +34,7 @@ from tests.generation.uploads.bundles import encoded, table, zipped  # noqa: E40
 from tests.processes.annotators import AnnotatorPool  # noqa: E402
 from tests.processes.conftest import Installation  # noqa: E402
 from tests.processes.servers import Postgres, Web, answers  # noqa: E402
-from tests.waiting import wait_for  # noqa: E402
+from tests.waiting import PATIENCE_SECONDS, wait_for  # noqa: E402
 
 
 def mount(folder: Path, size: str) -> None:
@@ -191,7 +191,7 @@ def upload(folder: str, session: str) -> dict[str, object]:
 
     def post(path: str, body: bytes, kind: str) -> tuple[int, str]:
         token = "t" * 32
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_SECONDS)
         cookies = f"sessionid={session}; csrftoken={token}"
         headers = {"Cookie": cookies, "X-CSRFToken": token, "Content-Type": kind}
         connection.request("POST", path, body, headers)

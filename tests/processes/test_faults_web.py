@@ -22,7 +22,7 @@ from tests.processes.annotators import AnnotatorPool
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import Postgres, Redis, Web, broker, migrated_postgres, postgres
 from tests.processes.test_generation_restarts import served
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 __all__ = ["broker", "migrated_postgres", "postgres", "served"]  # fixtures
 pytestmark = [pytest.mark.processes, pytest.mark.real_time, pytest.mark.timeout(600)]
@@ -175,7 +175,7 @@ class _Proxy(BaseHTTPRequestHandler):
 
     def _behind(self, request: urllib.request.Request) -> tuple[int, bytes]:
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()

@@ -14,11 +14,10 @@ import pytest
 
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import answers
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.processes
 HOST = "studies.example.org"
-PATIENCE = 120
 GUNICORN = (sys.executable, "-m", "gunicorn", "--config", "python:visage_app.serving.gunicorn_hooks")
 ACCOUNT = (
     "import django; django.setup()\n"
@@ -52,12 +51,12 @@ def port(installation: Installation):
     assert process.poll() is None, "the web server ended"
     yield number
     process.terminate()
-    process.wait(timeout=PATIENCE)
+    process.wait(timeout=PATIENCE_SECONDS)
 
 
 def ask(port: int, method: str, path: str, *, host: str = HOST, proto: str = "https", body=None, **headers):
     """(status, headers as a list of pairs, text)."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     try:
         sent = {"Host": host, "X-Forwarded-Proto": proto, "X-Forwarded-For": "192.0.2.7", **headers}
         connection.request(method, path, body=body, headers=sent)

@@ -17,7 +17,7 @@ from annotation.setup import services as setup_services
 from tests.processes.conftest import Installation
 from tests.processes.proxies import Caddy
 from tests.processes.servers import Web, free_port
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.processes
 SECRETS = ("/join/secret-code/?PROLIFIC_PID=abc", "/accounts/reset/UID/TOKEN/")
@@ -63,7 +63,7 @@ class Quiet(ThreadingHTTPServer):
 
 
 def client(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(WHO, 0))
+    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS, source_address=(WHO, 0))
 
 
 def get(port: int, path: str) -> bytes:
@@ -142,7 +142,7 @@ def send(port: int, path: str, session: str, *, size: int) -> tuple[int, str]:
     """Status and text of what is answered to a form with a file of so many bytes."""
     token, part = "t" * 32, "the-parts-of-this-form"
     named = f'--{part}\r\nContent-Disposition: form-data; name="file"; filename="p.zip"\r\n\r\n'
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     headers = {
         "Cookie": f"sessionid={session}; csrftoken={token}",
         "X-CSRFToken": token,

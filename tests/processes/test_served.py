@@ -21,7 +21,7 @@ from tests.processes import read_only
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import answers, free_port
 from tests.processes.test_celery import RING, STATE
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 POSTGRESQL = os.environ.get("DATABASE_URL", "").startswith("postgresql")
 pytestmark = [
@@ -32,7 +32,6 @@ pytestmark = [
         reason="NO POSTGRESQL OR NO REDIS: the served way to run was not tried",
     ),
 ]
-PATIENCE = 120
 REDIS = ("redis", "cache")
 OURS = ("web", "worker", "beat", "gpu-worker")
 
@@ -45,7 +44,7 @@ class StayHere(urllib.request.HTTPRedirectHandler):
 def get(port: int, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
     try:
-        with urllib.request.build_opener(StayHere).open(request, timeout=30) as answer:
+        with urllib.request.build_opener(StayHere).open(request, timeout=PATIENCE_SECONDS) as answer:
             return answer.status, dict(answer.headers), answer.read()
     except urllib.error.HTTPError as error:
         return error.code, dict(error.headers), error.read()
@@ -84,7 +83,7 @@ class Served:
         asked = {
             name: self.run(name, composed.health_check(name, self.ports.get(name, 0))) for name in services
         }
-        return {name: process.wait(timeout=PATIENCE) == 0 for name, process in asked.items()}
+        return {name: process.wait(timeout=PATIENCE_SECONDS) == 0 for name, process in asked.items()}
 
     def stop(self, *services: str) -> None:
         """As compose does: whoever takes longer than they are given would be killed."""
@@ -111,7 +110,7 @@ def test_the_servers_processes_answer_work_and_end_when_told(installation: Insta
     installation.act("annotate_together", enrolment, 1, installation.env["VAR_DIR"], 0)
     served.start(*REDIS)
     wait_for(lambda: all(answers(served.ports[name]) for name in REDIS), "Redis did not start")
-    assert served.run("migrate", composed.command("migrate")).wait(timeout=PATIENCE) == 0
+    assert served.run("migrate", composed.command("migrate")).wait(timeout=PATIENCE_SECONDS) == 0
     served.start(*OURS)
     port = served.ports["web"]
 
