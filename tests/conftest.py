@@ -27,7 +27,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import override_settings
 
-from tests import emptied
+from tests import counted, emptied
 from tests.migrated import MIGRATED
 from visage_app.storage import storages
 
@@ -43,25 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-# Following each line makes a test take half as long again. These run many lines and say little of each, or
-# run few of them a million times: what is covered is counted without them.
-NOT_COUNTED = {
-    "browser",
-    "processes",
-    "release",
-    "tests.test_access",
-    "tests.test_api_access",
-    "tests.test_lists",
-    "tests.test_other_teams",
-    "tests.visage_app.test_api_contract",
-    "tests.visage_app.test_api_hostile",
-}
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    counted.choose(items)
     for item in items:
-        if NOT_COUNTED & {item.getparent(pytest.Module).obj.__name__, *(m.name for m in item.iter_markers())}:
-            item.add_marker("no_cover")
         if item.get_closest_marker("real_time"):
             item.add_marker(pytest.mark.flaky(reruns=1))
     if not config.getoption("--database-only"):
@@ -72,11 +56,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection():
+def pytest_collection(session: pytest.Session):
     """Imports and tests stay to the end. Nothing of them is garbage to be looked for, now or later."""
     gc.disable()
     try:
-        return (yield)
+        with counted.imports_alone(session.config):
+            return (yield)
     finally:
         gc.collect()
         gc.freeze()
@@ -122,7 +107,8 @@ def pytest_runtest_protocol(item: pytest.Item):
     if not any(item.get_closest_marker(name) for name in ("processes", "browser")):
         _inside[:] = [item.nodeid]
     try:
-        return (yield)
+        with counted.followed(item):
+            return (yield)
     finally:
         _inside.clear()
 
