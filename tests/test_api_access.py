@@ -15,6 +15,7 @@ from django.urls import URLResolver, get_resolver
 from annotation.models import AuditEvent, ExportJob, Invitation, Judgement, Response, Scope
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
+from tests.pure import made_once
 from tests.test_access import World
 from visage_app import urls_api
 
@@ -364,7 +365,8 @@ def made(once):
 
 @pytest.fixture
 def world(db, made, tmp_path):
-    return made.copied(tmp_path)
+    with made_once():
+        yield made.copied(tmp_path)
 
 
 def ask(program, method: str, address: str, world):

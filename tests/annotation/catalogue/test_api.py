@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import jsonschema_rs
 import pytest
 import yaml
 from django.core.management import call_command
+from drf_spectacular import validation
 from drf_spectacular.generators import SchemaGenerator
 
 from annotation.models import AuditEvent, IdentityGroup, SlotState
@@ -97,7 +99,13 @@ def test_who_am_i(program, client):
     assert client.get("/api/v1/account").json()["token"] is None
 
 
-def test_the_schema_is_generated_without_a_warning(tmp_path):
+def test_the_schema_is_generated_without_a_warning(tmp_path, monkeypatch):
+    # written in Rust: the command's own takes as long as a minute of pages
+    monkeypatch.setattr(
+        validation.jsonschema,
+        "validate",
+        lambda *, instance, schema: jsonschema_rs.validate(schema, instance),
+    )
     file = tmp_path / "schema.yml"
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(file))
     assert "openapi: 3.1.0" in file.read_text()
