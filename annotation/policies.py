@@ -10,6 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.models import User as Account
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotation.core.prepared import Param, Prepared
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
@@ -23,6 +24,9 @@ from annotation.models import (
 )
 
 User = Account | AnonymousUser
+
+_STUDY = Prepared(Study.objects.filter(name=Param("name")))
+_LED_STUDY = Prepared(Study.objects.filter(name=Param("name"), leads=Param("lead")))
 
 TAKING_PART = (EnrolmentStatus.TRAINING, EnrolmentStatus.QUALIFIED, EnrolmentStatus.FINISHED)
 """Enrolments that take part: consent was given, and they are neither withdrawn nor blocked."""
@@ -118,6 +122,11 @@ def studies_led_by(user: User) -> QuerySet[Study]:
     if is_admin(user):
         return Study.objects.all()
     return Study.objects.filter(leads=user.pk)
+
+
+def study_led_by(user: User, *, name: str) -> Study | None:
+    """The one of `studies_led_by` with this name, by a prepared query: most pages and requests ask for it."""
+    return _STUDY.first(name=name) if is_admin(user) else _LED_STUDY.first(name=name, lead=user.pk)
 
 
 def studies_open_to(user: User) -> QuerySet[Study]:

@@ -10,11 +10,15 @@ import re
 import pytest
 from django.core.cache import cache
 from django.db import transaction
+from django.test import Client
 from django.urls import URLResolver, get_resolver
+from django.utils import timezone
 
-from annotation.models import AuditEvent, ExportJob, Invitation, Judgement, Response, Scope
+from annotation.api.tokens import NewToken
+from annotation.models import ApiToken, AuditEvent, ExportJob, Invitation, Judgement, Response, Scope
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
+from tests.pure import made_once
 from tests.test_access import World
 from visage_app import urls_api
 
@@ -353,8 +357,20 @@ class ApiWorld(World):
             "who": f"u{self.people['annotator'].pk}",
         }
 
+        # Made once: each test asks with several. That one is used is written once a minute.
+        self.tokens = {(role, ()): Program(self.people[role]).made for role in ROLES[1:]}
+        self.tokens |= {("admin", (scope,)): Program(self.people["admin"], scope).made for scope in Scope}
+        ApiToken.objects.update(last_used_at=timezone.now())
+
     def program(self, role: str, *scopes: str) -> Program:
-        return Program(self.people[role], *scopes)
+        return Known(self.tokens[role, scopes])
+
+
+class Known(Program):
+    """A program with a token that there is already."""
+
+    def __init__(self, made: NewToken) -> None:
+        self.made, self.secret, self.client = made, made.secret, Client()
 
 
 @pytest.fixture(scope="module")
@@ -364,7 +380,8 @@ def made(once):
 
 @pytest.fixture
 def world(db, made, tmp_path):
-    return made.copied(tmp_path)
+    with made_once():
+        yield made.copied(tmp_path)
 
 
 def ask(program, method: str, address: str, world):

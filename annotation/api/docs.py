@@ -1,6 +1,7 @@
 """The OpenAPI schema as a file and as a page to read and try out."""
 
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -37,9 +38,14 @@ class SchemaView(SpectacularAPIView):
 
 @cache
 def _rendered(language: str, renderer: type[BaseRenderer]) -> bytes:
+    return renderer().render(_schema(language))
+
+
+@cache
+def _schema(language: str) -> dict[str, Any]:
     """Cached, since it takes seconds and is the same for everybody while this process lives."""
     with translation.override(language):
-        return renderer().render(SchemaGenerator().get_schema(request=None, public=True))
+        return SchemaGenerator().get_schema(request=None, public=True)
 
 
 class DocsView(SpectacularSwaggerSplitView):

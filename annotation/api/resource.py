@@ -1,7 +1,9 @@
 """The base classes of the API's resources: access, request bodies and parameters, responses."""
 
 import codecs
+import copy
 import hashlib
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -9,6 +11,7 @@ from django.conf import settings
 from django.http import Http404
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import parse_etags
+from django.utils.translation import get_language
 from drf_spectacular.types import OpenApiTypes
 from rest_framework import exceptions, parsers, serializers
 from rest_framework.permissions import SAFE_METHODS
@@ -141,14 +144,14 @@ class Resource(APIView):
         if repeated:
             raise BadQuery({name: ["Send it once."] for name in repeated})
         # A plain dictionary: with a QueryDict, an empty value would count as missing.
-        serializer = kind(data=params.dict())
+        serializer = _serializer(kind, params.dict())
         if not serializer.is_valid():
             raise BadQuery(serializer.errors)
         return serializer.validated_data
 
-    def body(self, kind: type[Body], **options: Any) -> dict[str, Any]:
+    def body(self, kind: type[Body]) -> dict[str, Any]:
         """The validated body."""
-        serializer = kind(data=self.request.data, **options)
+        serializer = _serializer(kind, self.request.data)
         serializer.is_valid(raise_exception=True)
         return serializer.validated_data
 
@@ -201,6 +204,29 @@ def check_if_match(request: Request, data: Any) -> None:
     if_match = request.headers.get("if-match", "")
     if if_match and if_match.strip() != "*" and etag_of(data) not in parse_etags(if_match):
         raise Stale
+
+
+class _Made(threading.local):
+    """Serializers whose fields are made, by class and language. Each thread has its own, and each language:
+    a field writes some of its messages once, when they are first shown."""
+
+    def __init__(self) -> None:
+        self.serializers: dict[tuple[type[_Strict], str | None], _Strict] = {}
+
+
+_made = _Made()
+
+
+def _serializer(kind: type[_Strict], data: Any) -> _Strict:
+    """`kind(data=data)`, with fields that were made once: making them takes longer than validating. Apart
+    from messages, they keep nothing of what they validate."""
+    key = kind, get_language()
+    if key not in _made.serializers:
+        _made.serializers[key] = kind()
+        list(_made.serializers[key].fields)  # made when first asked for
+    serializer = copy.copy(_made.serializers[key])
+    serializer.initial_data = data
+    return serializer
 
 
 def _etag(content: bytes) -> str:

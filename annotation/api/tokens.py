@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation import policies
+from annotation.core.prepared import Param, Prepared
 from annotation.models import ApiToken, AuditEvent, Scope
 
 DAYS = 90
@@ -23,6 +24,12 @@ MAX_DAYS = 365
 MAX_TOKENS = 50
 """Maximum number of valid tokens of one account."""
 _USE_INTERVAL = timedelta(minutes=1)
+# Prepared, since every request of a program runs it.
+_VALID = Prepared(
+    ApiToken.objects.select_related("user").filter(
+        digest=Param("digest"), revoked_at__isnull=True, expires_at__gt=Param("now"), user__is_active=True
+    )
+)
 
 
 class TokenRefused(ValueError):
@@ -109,11 +116,7 @@ def authenticate(*, secret: str, now: datetime | None = None) -> ApiToken | None
     """The token with this secret, with its account; None if there is none, if it was revoked or has expired,
     or if the account is inactive. Records the time of use, at most once a minute."""
     now = now or timezone.now()
-    token = (
-        ApiToken.objects.select_related("user")
-        .filter(digest=_digest(secret), revoked_at__isnull=True, expires_at__gt=now, user__is_active=True)
-        .first()
-    )
+    token = _VALID.first(digest=_digest(secret), now=now)
     if token is not None and (token.last_used_at is None or now - token.last_used_at >= _USE_INTERVAL):
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token

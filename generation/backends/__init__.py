@@ -3,6 +3,7 @@
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import Any
 
 from generation.backends.base import BackendError, Model
@@ -20,9 +21,15 @@ _PREFIX = {
 
 def names(kind: str) -> dict[str, str]:
     """The backends of a kind of run: name -> the first line of its module."""
+    return dict(_names_in(tuple(__path__), kind))
+
+
+@cache
+def _names_in(folders: tuple[str, ...], kind: str) -> dict[str, str]:
+    """Read once, since forms and checks ask several times in a request."""
     prefix = _PREFIX[kind]
     found = {}
-    for module in pkgutil.iter_modules(__path__):
+    for module in pkgutil.iter_modules(folders):
         if module.name.startswith(prefix):
             doc = importlib.import_module(f"{__name__}.{module.name}").__doc__ or ""
             found[module.name.removeprefix(prefix)] = doc.strip().splitlines()[0] if doc else ""

@@ -1,23 +1,26 @@
 """Find a lead's study for a page or the API, and say whether it is too large to count there."""
 
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest
-from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 
 from annotation import policies
 from annotation.core import replica
+from annotation.core.prepared import Param, Prepared
 from annotation.models import Slot, Study, TaskKind
 
 MAX_SMALL = 20_000
 """A study with at most this many slots is counted during the request."""
+_STUDY = Prepared(Study.objects.select_related("stereotype_source").filter(name=Param("name")))
 
 
 def get_study_or_404(request: HttpRequest | Request, name: str) -> Study:
     """The study `name`, if the account leads it or is an admin; Http404 otherwise."""
     with replica.from_primary():
-        study = get_object_or_404(
-            Study.objects.select_related("stereotype_source").prefetch_related("tasks"), name=name
-        )
+        study = _STUDY.first(name=name)
+        if study is None:
+            raise Http404
+        prefetch_related_objects([study], "tasks")
         if not policies.leads(request.user, study):
             raise Http404
     return study

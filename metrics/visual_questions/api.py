@@ -72,8 +72,9 @@ class VisualQuestionRuns(Resource):
         if not policies.may_make_images(request.user):
             raise Http404
         dry_run = self.query(PlanQuery)["dry_run"]
+        body = self.body(VisualQuestionsBody)
         defaults = VisualQuestionsForm(user=request.user).initial
-        form = VisualQuestionsForm(as_form_data(self.body(VisualQuestionsBody), defaults), user=request.user)
+        form = VisualQuestionsForm(as_form_data(body, defaults), user=request.user)
         return planned_response(form, dry_run=dry_run, by=request.user)
 
 

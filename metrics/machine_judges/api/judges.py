@@ -52,8 +52,8 @@ class Judges(Resource):
         if not policies.may_make_images(request.user):
             raise Http404
         dry_run = self.query(PlanQuery)["dry_run"]
-        defaults = JudgeForm(study=study, user=request.user).initial
-        data = as_form_data(self.body(JudgeBody), defaults)
+        body = self.body(JudgeBody)
+        data = as_form_data(body, JudgeForm(study=study, user=request.user).initial)
         return planned_response(
             JudgeForm(data, study=study, user=request.user), dry_run=dry_run, by=request.user
         )

@@ -92,6 +92,19 @@ def test_a_list_says_which_parameters_it_has(program):
     is_problem(program.get("studies?status=open&status=draft"), 400)
 
 
+def test_what_is_wrong_is_said_in_the_language_of_each_request(program):
+    """Serializers stay from one request to the next."""
+
+    def said(language):
+        answer = program.get(f"studies?cursor={'x' * 1001}", **{"Accept-Language": language})
+        return is_problem(answer, 400)["errors"][0]["detail"]
+
+    english = said("en")
+    assert said("es") not in ("", english)
+    assert said("en") == english
+    assert program.get("studies").status_code == 200
+
+
 @pytest.mark.parametrize(
     "cursor", ["x", "%00", "WyJuIiwgbnVsbCwgMV0", "WyJuIiwgIlx1MDAwMCIsIDFd", "[]", "W1tbW1tb"]
 )
