@@ -590,7 +590,7 @@ def test_each_role_gets_what_is_theirs_and_nothing_else(client, world, name):
 
 
 # In the two left out Django takes PUT for POST: it shows the empty form again. Admins may see every page but
-# those of people at work, which are the annotator's: who is told 404 or 403 has not learnt what the page does.
+# those of people at work, which are the annotator's.
 @pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"login", "password_change"}))
 def test_no_other_method_does_anything(client, world, name):
     url, left = world.url(name), ["PUT", "PATCH", "DELETE"]
