@@ -29,6 +29,8 @@ def test_a_chart_says_what_it_says_with_altairs_own_copies(monkeypatch):
 
 
 def test_altair_copies_with_it(monkeypatch):
+    assert schemapi._deep_copy is drawing._deep_copy
+
     def refuse(*_):
         raise NotImplementedError
 
