@@ -167,16 +167,20 @@ def attribute_unit(of: Task, text: str | None = None, **fields) -> Unit:
     return made
 
 
-def attribute_units(of: Task, number: int) -> None:
-    """What so many calls of `attribute_unit` make for the one task of a new study, in a few statements."""
-    shown = attributes([f"attribute {next(_numbers)}" for _ in range(number)])
+def attribute_units(of: Task, texts: Sequence[str] | int) -> list[Unit]:
+    """What calls of `attribute_unit` make of these texts, or of so many, for the one task of a new study: in
+    a few statements."""
+    if isinstance(texts, int):
+        texts = [f"attribute {next(_numbers)}" for _ in range(texts)]
     units = Unit.objects.bulk_create(
-        Unit(task=of, position=position, attribute=each) for position, each in enumerate(shown, start=1)
+        Unit(task=of, position=position, attribute=each)
+        for position, each in enumerate(attributes(texts), start=1)
     )
     Option.objects.bulk_create(
         Option(unit=each, attribute=each.attribute, role=OptionRole.STIMULUS, position=1) for each in units
     )
     open_slots(*units)
+    return units
 
 
 def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrero", "poor", "kind")) -> Unit:
@@ -281,6 +285,6 @@ def rating_study(*, texts=("sombrero", "kind", "poor"), strata=("any", "any", "a
     made = study(contact=fields.pop("contact", "studies@example.org"), **fields)
     consent_text(made)
     of = task(made, strata=strata)
-    for text in texts:
-        attribute_unit(of, text)
+    if texts:
+        attribute_units(of, texts)
     return made

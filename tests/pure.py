@@ -1,8 +1,9 @@
-"""Plans and drawings, made once for all tests that do not look at them.
+"""Plans and drawings, made once for all tests that do not look at them, and pages without their context.
 
 A test that asks for every address empties the cache between two requests, so that no answer is left from
 the one before. Plans and drawings come from nothing but what they are made of: to make them anew for each
-request is most of the time that such a test takes.
+request is most of the time that such a test takes. Django's client keeps a copy of what each template was
+given, which no such test reads.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
+
+from django.test import client
 
 from metrics.core.charts import figure
 from metrics.planning import curves, queries
@@ -34,8 +37,17 @@ _plan = _once(lambda *args, studies, **kwargs: curves.make_plan(*args, studies=_
 _draw = _once(figure._draw)
 
 
+def _store_nothing(*_args: Any, **_given: Any) -> None:
+    """In the place of what copies each context."""
+
+
 @contextmanager
 def made_once() -> Iterator[None]:
-    """While it lasts, equal plans and equal drawings are made once, and plans of few simulated studies."""
-    with mock.patch.object(queries, "make_plan", _plan), mock.patch.object(figure, "_draw", _draw):
+    """While it lasts, equal plans and equal drawings are made once, plans are of few simulated studies, and
+    answers have no `context`."""
+    with (
+        mock.patch.object(queries, "make_plan", _plan),
+        mock.patch.object(figure, "_draw", _draw),
+        mock.patch.object(client, "store_rendered_templates", _store_nothing),
+    ):
         yield

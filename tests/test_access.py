@@ -9,13 +9,12 @@ import hashlib
 import io
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from django.conf import settings
-from django.contrib.auth import SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.files.base import ContentFile
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLResolver, get_resolver, resolve, reverse
 from PIL import Image as PillowImage
@@ -53,6 +52,9 @@ pytestmark = pytest.mark.django_db
 ROLES = ("anonymous", "stranger", "annotator", "lead", "other_lead", "admin")
 """*stranger*: an account that is in no study; *annotator*: enrolled in the study at hand; *lead*: leads
 it; *other_lead*: leads another study only."""
+
+WITH_QUERIES = ("annotator", "lead", "admin")
+"""Who has pages of their own. To whom a page says nothing does not depend on the database."""
 
 LOGIN = 302  # anonymous people are sent to the login, whether or not what they ask for exists
 NONE = 404
@@ -529,11 +531,9 @@ def enter(client, world, role):
     """Log in, unless the last request left `role` logged in."""
     if role == "anonymous":
         return
-    person = world.people[role]
     cookie = client.cookies.get(settings.SESSION_COOKIE_NAME)
-    session = cookie and SessionStore(cookie.value)
-    if not session or session.get(SESSION_KEY) != str(person.pk):
-        client.force_login(person)
+    if not cookie or cookie.value != world.sessions[role]:  # a logout or another login changes it
+        client.force_login(world.people[role])
 
 
 def status(answer) -> int:
@@ -546,6 +546,13 @@ def without_token(page) -> str:
     """The page without what differs from request to request."""
     text = page.text.replace(page["X-Request-ID"], "")
     return re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", text)
+
+
+@cache
+def sound(text: str) -> None:
+    """Many answers are the same page, such as that there is nothing: each is read once."""
+    assert len(primary(text)) <= 1
+    inert(text)
 
 
 def test_every_url_has_its_row_in_the_matrix():
@@ -568,7 +575,8 @@ def as_each_role(client, world, roles=ROLES) -> Iterator[str]:
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_each_role_gets_what_is_theirs_and_nothing_else(client, world, name):
     url = world.url(name)
-    for place, role in enumerate(as_each_role(client, world)):
+    for role in as_each_role(client, world, ROLES if connection.vendor == "sqlite" else WITH_QUERIES):
+        place = ROLES.index(role)
         got = client.get(url)
         assert status(got) == EXPECTED[name][0][place], f"GET {url} as {role}"
         enter(client, world, role)
@@ -579,9 +587,7 @@ def test_each_role_gets_what_is_theirs_and_nothing_else(client, world, name):
             if name not in OPEN_TO_ALL:
                 assert "private" in page["Cache-Control"], role
             if page.get("Content-Type", "").startswith("text/html"):
-                text = page.content.decode()
-                assert len(primary(text)) <= 1, f"primary actions on {url} as {role}"
-                inert(text)
+                sound(without_token(page))
         if role == "anonymous" and name not in OPEN_TO_ALL:
             for answer in (got, sent):
                 assert answer.url == f"{reverse('login')}?next={url}"
@@ -593,10 +599,14 @@ def test_each_role_gets_what_is_theirs_and_nothing_else(client, world, name):
 # those of people at work, which are the annotator's.
 @pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"login", "password_change"}))
 def test_no_other_method_does_anything(client, world, name):
-    for role in as_each_role(client, world, ("annotator", "admin")):
-        for method in (client.put, client.patch, client.delete):
+    url, left = world.url(name), ["PUT", "PATCH", "DELETE"]
+    for role in as_each_role(client, world, ("admin", "annotator")):
+        for method in tuple(left):
             enter(client, world, role)
-            assert method(world.url(name)).status_code in {302, 403, 404, 405}, (role, method.__name__)
+            answer = client.generic(method, url)
+            assert answer.status_code in {302, 403, 404, 405}, (role, method)
+            if answer.status_code == 405:
+                left.remove(method)
 
 
 @pytest.mark.parametrize("route", ADMINISTRATION)

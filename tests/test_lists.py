@@ -7,12 +7,13 @@ that nobody knows, which fails until they are given.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import reverse
 from django.utils import timezone
@@ -251,20 +252,25 @@ class Asked:
     statements: list[str]
 
 
-def ask(client, url: str, *, times: int) -> Asked:
-    for _ in range(times):
-        cache.clear()
-        with CaptureQueriesContext(connection) as asked:
-            answer = client.get(url, headers={"HX-Request": "true"} if url.endswith(FRAGMENTS) else {})
-            body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+def ask(client, url: str) -> Asked:
+    cache.clear()
+    with CaptureQueriesContext(connection) as asked:
+        answer = client.get(url, headers={"HX-Request": "true"} if url.endswith(FRAGMENTS) else {})
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     return Asked(answer.status_code, len(body), [one["sql"] for one in asked.captured_queries])
 
 
 def compare(client, world: Growing, addresses: dict[str, str], *, need_no_rows: set[str]) -> None:
-    # the first time it is warmed up
-    before = {name: ask(client, url, times=2) for name, url in addresses.items()}
-    world.grow()
-    after = {name: ask(client, url, times=1) for name, url in addresses.items()}
+    before = {name: ask(client, url) for name, url in addresses.items()}
+    with transaction.atomic():
+        world.grow()
+        after = {name: ask(client, url) for name, url in addresses.items()}
+        transaction.set_rollback(True)
+    for name, url in addresses.items():
+        # What the first request alone needs could hide what is asked for each row: the few are asked again
+        # where not all of it is the same.
+        if _alike(before[name].statements) != _alike(after[name].statements):
+            before[name] = ask(client, url)
     assert {name: one.status for name, one in after.items()} == {
         name: one.status for name, one in before.items()
     }
@@ -279,9 +285,13 @@ def compare(client, world: Growing, addresses: dict[str, str], *, need_no_rows: 
     assert not short, f"make Growing grow what they list, or say that they list nothing: {short}"
 
 
+def _alike(statements: list[str]) -> Counter[str]:
+    """How many there are of each, whatever the values in them."""
+    return Counter(re.sub(r"'[^']*'|\b\d+\b", "N", sql) for sql in statements)
+
+
 def _repeated(statements: list[str]) -> str:
-    alike = [re.sub(r"\b\d+\b", "N", sql)[:400] for sql in statements]
-    return max(alike, key=alike.count)
+    return _alike(statements).most_common(1)[0][0][:400]
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.cache import cache as counted
 from django.urls import resolve
 
 from annotation.models import Study
 from tests import factories
 from tests.annotation.api.calls import Program, documented, is_problem
+from tests.pure import made_once
 from tests.test_access import urls
 from tests.test_other_teams import DOORS, MARK, OPEN, SHARED, Team, address, everything, kinds
 
@@ -46,11 +46,16 @@ UNASKED = {
 }
 
 
+@pytest.fixture(scope="module")
+def made(once):
+    return once(lambda: (Team("ours"), Team("theirs", mark=MARK)))
+
+
 @pytest.fixture
-def teams(settings):
-    counted.clear()
+def teams(db, made, tmp_path, settings):
     settings.API_RATE = "100000/minute"
-    return Team("ours"), Team("theirs", mark=MARK)
+    with made_once():
+        yield made.copied(tmp_path)
 
 
 def writable() -> set[tuple[str, str]]:

@@ -24,6 +24,8 @@ WIDER = frozenset({NORTH, SOUTH}.union(*_AGES.values()))
 """Values that each stand for several choices of a form."""
 
 Values = tuple[str | None, ...]
+Column = list[str | None]
+"""What is published of each cell for one field."""
 Cell = tuple[bool, Values]
 """Whether it is of programs (which are recognisable, so they cannot hide people), and a value per field."""
 
@@ -119,11 +121,15 @@ def coarsen(people: Sequence[Person], fields: Sequence[Field], *, k: int) -> Coa
     rows = list(zip(*choices, strict=True)) if fields else [()] * len(people)
     cells = Counter((person.simulated, row) for person, row in zip(people, rows, strict=True))
     level_ranges = [range(len(field.steps) + (2 if field.may_withhold else 1)) for field in fields]
+    columns = [
+        [[field.value_at(level, row[index]) for _, row in cells] for level in level_ranges[index]]
+        for index, field in enumerate(fields)
+    ]
     best: tuple[float, tuple[int, ...], dict[Cell, Cell], Counter[Cell]] | None = None
     # Levels come in ascending order: of two recodings that publish as much, the finer one is kept
     for levels in product(*level_ranges):
         weights = [1 - level / (len(field.steps) + 1) for field, level in zip(fields, levels, strict=True)]
-        final = _recode(cells, fields, levels, k)
+        final = _recode(cells, [column[level] for column, level in zip(columns, levels, strict=True)], k)
         sizes = _sizes(cells, final)
         hidden = _fill_blanks(sizes, weights, k)
         utility = sum((number - hidden[cell]) * _utility(cell, weights) for cell, number in sizes.items())
@@ -157,26 +163,18 @@ def _utility(cell: Cell, weights: Sequence[float]) -> float:
     return sum(weight for weight, value in zip(weights, cell[1], strict=True) if value is not None)
 
 
-def _sizes(cells: Mapping[Cell, int], recoded: Mapping[Cell, Cell]) -> Counter[Cell]:
-    sizes: Counter[Cell] = Counter()
+def _sizes(cells: Mapping[Cell, int], recoded: Mapping[Cell, Cell]) -> dict[Cell, int]:
+    sizes: dict[Cell, int] = {}
     for cell, number in cells.items():
-        sizes[recoded[cell]] += number
+        to = recoded[cell]
+        sizes[to] = sizes.get(to, 0) + number
     return sizes
 
 
-def _recode(
-    cells: Mapping[Cell, int], fields: Sequence[Field], levels: Sequence[int], k: int
-) -> dict[Cell, Cell]:
-    """Each cell as published at these levels, after local suppression."""
-    recoded = {
-        (simulated, row): (
-            simulated,
-            tuple(
-                field.value_at(level, value) for field, level, value in zip(fields, levels, row, strict=True)
-            ),
-        )
-        for simulated, row in cells
-    }
+def _recode(cells: Mapping[Cell, int], columns: Sequence[Column], k: int) -> dict[Cell, Cell]:
+    """Each cell as published with these values of each field, after local suppression."""
+    rows = zip(*columns, strict=True) if columns else [()] * len(cells)
+    recoded = {cell: (cell[0], row) for cell, row in zip(cells, rows, strict=True)}
     while True:
         sizes = _sizes(cells, recoded)
         small = [cell for cell, size in sizes.items() if size < k and any(cell[1])]
@@ -216,14 +214,12 @@ def _drop_one_value(small: Sequence[Cell], sizes: Mapping[Cell, int]) -> dict[Ce
 
     All people of a cell move together and no other cell loses anybody, so the suppression ends.
     """
-    arriving: Counter[Cell] = Counter()
-    for cell in small:
-        for target in _without_one(cell):
-            arriving[target] += sizes[cell]
-    moves = {}
-    for cell in small:
-        moves[cell] = max(_without_one(cell), key=lambda to: arriving[to] + sizes.get(to, 0))
-    return moves
+    fewer = {cell: _without_one(cell) for cell in small}
+    then: dict[Cell, int] = {}
+    for cell, targets in fewer.items():
+        for to in targets:
+            then[to] = then.get(to, sizes.get(to, 0)) + sizes[cell]
+    return {cell: max(targets, key=then.__getitem__) for cell, targets in fewer.items()}
 
 
 def _without_one(cell: Cell) -> list[Cell]:

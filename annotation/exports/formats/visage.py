@@ -139,7 +139,7 @@ def _readable(group: str) -> bool:
 
 def _is_name_of(name: str, group: str) -> bool:
     """Whether the name is read back as this group, and is its canonical form: group, number, `.png`."""
-    parsed = released_pages.group_and_number(PurePosixPath(name).name)
+    parsed = released_pages.group_and_number(name.rpartition("/")[2])
     return parsed is not None and parsed[0] == group and name == f"{group}{parsed[1]}.png"
 
 

@@ -26,14 +26,9 @@ URL = "/studies/words/try/"
 KINDS = [TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS, TaskKind.ASSOCIATION]
 
 
-@pytest.fixture
-def lead():
-    return factories.user("lead")
-
-
-@pytest.fixture
-def study(lead):
-    """A study with every kind of task, practice and gold items."""
+def every_kind():
+    """A lead, and their study with every kind of task, practice and gold items."""
+    lead = factories.user("lead")
     made = factories.rating_study(
         name="words", texts=["sombrero", "kind", "poor", "tall"], leads=[lead], break_after=20, gold_rate=0.25
     )
@@ -56,7 +51,27 @@ def study(lead):
         unit = Unit.objects.create(task=task, position=1, association=of)
         Option.objects.create(unit=unit, attribute=of.attribute, position=1)
         factories.open_slots(unit)
-    return made
+    return lead, made
+
+
+@pytest.fixture(scope="module")
+def made(once):
+    return once(every_kind)
+
+
+@pytest.fixture
+def both(made, db, tmp_path):
+    return made.copied(tmp_path)
+
+
+@pytest.fixture
+def lead(both):
+    return both[0]
+
+
+@pytest.fixture
+def study(both):
+    return both[1]
 
 
 @pytest.fixture

@@ -89,6 +89,13 @@ def test_a_whole_group_hides_the_one_whom_too_few_could():
     assert told(coarsen(crowd_of(*groups), gender, k=5)) == {("woman",): 6, (None,): 6}
 
 
+def test_who_stands_out_is_told_of_like_the_most_people():
+    """Of what is one value poorer, it is what most others say already."""
+    fields = [make_field(name, ["yes"], own_question=True) for name in ("first", "second")]
+    crowd = crowd_of(({"first": "yes", "second": "yes"}, 1), ({"first": "yes"}, 5), ({"second": "yes"}, 3))
+    assert told(coarsen(crowd, fields, k=3)) == {("yes", None): 6, (None, "yes"): 3}
+
+
 def test_a_rare_combination_of_common_values_loses_one_of_them():
     fields = [field for field in FIELDS if field.name in ("origin", "gender")]
     crowd = crowd_of(

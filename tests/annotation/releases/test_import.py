@@ -59,11 +59,20 @@ def changed(folder, file, old, new, *, times=1):
     renewed(folder)
 
 
+@pytest.fixture(scope="module")
+def made(once, tmp_path_factory):
+    def bundle():
+        factories.group("Mexican", singular="Mexican person", plural="Mexicans", article="a")
+        factories.association(from_source=factories.source("votes"), ratings=[1, 2], mean=1.5)
+        study = depiction(stereotype_source=factories.source("votes"))
+        return released(study, tmp_path_factory.mktemp("release") / "r", with_text=True)
+
+    return once(bundle).made
+
+
 @pytest.fixture
-def bundle(tmp_path):
-    factories.group("Mexican", singular="Mexican person", plural="Mexicans", article="a")
-    factories.association(from_source=factories.source("votes"), ratings=[1, 2], mean=1.5)
-    return released(depiction(stereotype_source=factories.source("votes")), tmp_path / "r", with_text=True)
+def bundle(made, db, tmp_path):
+    return shutil.copytree(made, tmp_path / "r")
 
 
 def test_a_release_becomes_a_closed_study_with_everything_in_it(bundle):
@@ -235,7 +244,7 @@ def test_another_picture_of_that_number_is_not_taken_for_it(bundle):
 
 def test_images_of_any_names_stay_as_many(tmp_path):
     """The second `same.png` is named by its set, axis, group and number, which a third is called already."""
-    study = factories.study("live", contact="studies@example.org")
+    study = factories.study("named", contact="studies@example.org")
     task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set(), strata=["any"])
     for index, reference in enumerate(("same.png", "test-set/nationality/Mexican/3", "same.png"), start=1):
         image = factories.image(image_set=task.image_set, index=index, reference=reference)
@@ -271,8 +280,8 @@ def test_one_release_cannot_be_two_studies(bundle):
 
 
 def test_profiles_come_back_as_they_were_told(tmp_path):
-    folder = released(answered(people((ASIAN_WOMAN, 5)), units=2), tmp_path / "r")
-    run(folder, "--name", "again")
+    study = answered(people((ASIAN_WOMAN, 5)), name="rated", units=2)
+    run(released(study, tmp_path / "r"), "--name", "again")
     again = Annotator.objects.filter(enrolments__study__name="again")
     assert {tuple(sorted(one.profile_answers.values_list("field", "value"))) for one in again} == {
         tuple(sorted(ASIAN_WOMAN.items()))
@@ -281,8 +290,9 @@ def test_profiles_come_back_as_they_were_told(tmp_path):
 
 
 def test_surplus_stays_surplus(tmp_path):
-    study = answered(people((ASIAN_WOMAN, 5)), units=1)
-    Response.objects.filter(pk=Response.objects.first().pk).update(slot=None)
+    study = answered(people((ASIAN_WOMAN, 5)), name="rated", units=1)
+    surplus = Response.objects.filter(unit__task__study=study).first()
+    Response.objects.filter(pk=surplus.pk).update(slot=None)
     run(released(study, tmp_path / "r"), "--name", "again")
     assert Response.objects.filter(unit__task__study__name="again", slot__isnull=True).count() == 1
 

@@ -97,19 +97,28 @@ def test_another_design_hides_nothing_of_this_one():
     assert linkage(units, women, origins) == Linkage(6, 0)
 
 
-@pytest.fixture
-def study(db):
+def twelve():
     """Twelve people, four of an origin, who let nobody know it, and 40 units with one of each origin."""
     made = factories.study("live", contact="studies@example.org")
     factories.consent_text(made)
     task = factories.task(made, strata=STRATA)
     who, _ = drawn(12, 40, seed=7)
     people = [person({"origin": ORIGINS[place % 3]}, publish=False) for place in range(12)]
-    for number, each in enumerate(who):
-        unit = factories.attribute_unit(task, f"attribute {number}")
-        for one in each:
-            factories.response(unit, who=people[one], justification="", values=[1 + one % 5])
+    units = factories.attribute_units(task, len(who))
+    factories.responses(
+        (unit, [1 + one % 5], people[one]) for unit, each in zip(units, who, strict=True) for one in each
+    )
     return made
+
+
+@pytest.fixture(scope="module")
+def made(once):
+    return once(twelve)
+
+
+@pytest.fixture
+def study(made, db, tmp_path):
+    return made.copied(tmp_path)
 
 
 def coloured(folder):
@@ -165,7 +174,9 @@ def test_nobody_who_has_two_releases_without_pseudonyms_finds_the_order_of_peopl
 @pytest.mark.django_db
 def test_without_pseudonyms_not_even_those_who_let_it_be_published_are_told_of(tmp_path):
     who = [person({"origin": ORIGINS[place % 3]}) for place in range(15)]
-    study = answered(who, units=2, strata=[f"origin: {ORIGINS[place % 3]}" for place in range(15)])
+    study = answered(
+        who, name="other", units=2, strata=[f"origin: {ORIGINS[place % 3]}" for place in range(15)]
+    )
     assert {row["stratum"] for row in rows(released(study, tmp_path / "r"), "annotations.csv")} == set(STRATA)
     folder = released(study, tmp_path / "without", without_pseudonyms=True)
     assert (folder / "annotators.csv").read_text().strip() == "annotator,simulated"

@@ -6,7 +6,7 @@ import csv
 import json
 from pathlib import Path
 
-from annotation.models import Annotator, ProfileAnswer, Study
+from annotation.models import Annotator, ProfileAnswer, Response, Study
 from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
 from tests import factories
@@ -32,11 +32,14 @@ def answered(who: list[Annotator], *, name: str = "live", units: int = 20, strat
     study = factories.study(name, contact="studies@example.org", **fields)
     factories.consent_text(study)
     task = factories.task(study, strata=strata or ("any",) * len(who))
-    for number in range(units):
-        unit = factories.attribute_unit(task, f"attribute {number}")
-        for place, one in enumerate(who):
-            value = 1 + (place * 7 + number * number + (number * place) % 3) % 5
-            factories.response(unit, values=[value], who=one, active_ms=1000 + 137 * place)
+    rated = factories.attribute_units(task, [f"attribute {number}" for number in range(units)])
+    factories.responses(
+        (unit, [1 + (place * 7 + number * number + (number * place) % 3) % 5], one)
+        for number, unit in enumerate(rated)
+        for place, one in enumerate(who)
+    )
+    for place, one in enumerate(who):
+        Response.objects.filter(annotator=one, unit__in=rated).update(active_ms=1000 + 137 * place)
     return study
 
 

@@ -104,9 +104,7 @@ def test_pages_of_two_images_come_in_different_orders():
 
 @pytest.fixture
 def world(db):
-    study_world.resource()
-    study_world.pictures()
-    study_world.rated()
+    study_world.everything()
 
 
 def depiction(**changes) -> Study:

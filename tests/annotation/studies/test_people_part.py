@@ -30,11 +30,14 @@ def with_share(task: str, share: str = "0.5") -> str:
     return task.replace("seed =", f"people_share = {share}\nseed =")
 
 
+@pytest.fixture(scope="module")
+def made_world(once):
+    once(lambda: study_world.everything(each=6))
+
+
 @pytest.fixture
-def world():
-    study_world.resource()
-    study_world.pictures(each=6)
-    study_world.rated()
+def world(made_world, db):
+    """What the files name."""
 
 
 def made(*tasks: str, name: str = "whole") -> Study:

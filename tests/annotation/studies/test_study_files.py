@@ -17,13 +17,20 @@ from tests.annotation.studies import world as study_world
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def world():
+def everything():
     factories.user("maria")
     factories.user("noor")
-    study_world.resource()
-    study_world.pictures()
-    study_world.rated()
+    study_world.everything()
+
+
+@pytest.fixture(scope="module")
+def made_world(once):
+    once(everything)
+
+
+@pytest.fixture
+def world(made_world, db):
+    """What the files name."""
 
 
 def made(text: str) -> Study:

@@ -51,9 +51,8 @@ OF_QUESTIONS = {
 }
 
 
-@pytest.fixture
-def study():
-    return factories.rating_study(
+def study_and_amal():
+    study = factories.rating_study(
         name="words",
         leads=[factories.user("lead")],
         questions=QUESTIONS,
@@ -61,14 +60,30 @@ def study():
         completion_code="C1AB2",
         **ENGLISH,
     )
+    who = factories.user("amal")
+    factories.enrolment(study, who=factories.annotator(user=who), consented=True)
+    return study, who
+
+
+@pytest.fixture(scope="module")
+def made(once):
+    return once(study_and_amal)
 
 
 @pytest.fixture
-def amal(client, study):
-    who = factories.user("amal")
-    factories.enrolment(study, who=factories.annotator(user=who), consented=True)
-    client.force_login(who)
-    return who
+def both(made, db, tmp_path):
+    return made.copied(tmp_path)
+
+
+@pytest.fixture
+def study(both):
+    return both[0]
+
+
+@pytest.fixture
+def amal(client, both):
+    client.force_login(both[1])
+    return both[1]
 
 
 def read(client, path: str, language: str, **more) -> str:

@@ -14,11 +14,14 @@ from tests.annotation.studies.world import DEPICTION, PREVALENCE
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def made_world(once):
+    once(study_world.everything)
+
+
 @pytest.fixture(autouse=True)
-def world():
-    study_world.resource()
-    study_world.pictures()
-    study_world.rated()
+def world(made_world, db):
+    """What the files name."""
 
 
 def made(*tasks: str) -> Study:

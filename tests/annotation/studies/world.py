@@ -35,14 +35,22 @@ def pictures(name: str = "pictures", *, each: int = 2, groups=tuple(RESOURCE)) -
             )
 
 
+def everything(*, each: int = 2) -> None:
+    """All of them; so many images of each group."""
+    resource()
+    pictures(each=each)
+    rated()
+
+
 def rated(name: str = "seen", *, visual=VISUAL, rule: int | None = None) -> Study:
     """A study in which all three annotators found `visual` visual, and two of three found 'kind' so."""
     study = factories.study(name, visual_rule=rule)
     task = factories.task(study)
-    for text, values in [*((text, (5, 4, 5)) for text in visual), ("kind", (5, 4, 2))]:
-        unit = factories.attribute_unit(task, text)
-        for value in values:
-            factories.response(unit, values=[value])
+    said = [*((text, (5, 4, 5)) for text in visual), ("kind", (5, 4, 2))]
+    units = factories.attribute_units(task, [text for text, _ in said])
+    factories.responses(
+        (unit, [value], None) for unit, (_, values) in zip(units, said, strict=True) for value in values
+    )
     return study
 
 
