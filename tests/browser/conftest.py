@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
+from tests.browser.axe import CONTRAST, faults
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 FLAGS = [
@@ -158,8 +157,6 @@ def _until_served() -> None:
     )
 
 
-CONTRAST = {"runOnly": ["color-contrast", "link-in-text-block"]}
-"""The rules of axe-core that look at colours."""
 # what is on its way to another colour or place is not what anybody reads
 AT_REST = """() => Promise.all(document.getAnimations()
     .filter(one => one.effect?.getComputedTiming().endTime < Infinity)
@@ -168,11 +165,8 @@ AT_REST = """() => Promise.all(document.getAnimations()
 
 
 def _sound(page: Page, rules: dict[str, object] | None = None) -> None:
-    # read once by a page: it is half a megabyte
-    axe = Axe("" if page.evaluate("'axe' in window") else AXE_SCRIPT)
-    # to list all that is right as well takes as long again
-    found = axe.run(page, options={"resultTypes": ["violations"], **(rules or {})})
-    assert found.violations_count == 0, f"{page.url}\n{found.generate_report()}"
+    found = faults(page, rules)
+    assert not found, f"{page.url}\n{found}"
 
 
 def _fitting(page: Page) -> None:

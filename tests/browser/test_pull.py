@@ -37,6 +37,11 @@ def maker():
 
 @pytest.fixture
 def study(maker):
+    """With few pictures: a page shows all that a group has."""
+    return drawn_study(maker, images_per_prompt=2)
+
+
+def drawn_study(maker, *, images_per_prompt: int):
     """Four groups; every picture drawn and embedded as a run does it."""
     source = factories.source("votes")
     made = factories.study("pulls", title="Pulls", leads=[maker], stereotype_source=source)
@@ -50,7 +55,7 @@ def study(maker):
         model="fake",
         width=96,
         height=96,
-        images_per_prompt=5,
+        images_per_prompt=images_per_prompt,
         prompt_sets=("default", "stereotypical", "non_stereotypical"),
     )
     drawn = done(plans.plan_images(recipe=recipe, groups=groups, study=made))
@@ -77,7 +82,8 @@ def address(study, group: str = "") -> str:
     return f"{url}?group={IdentityGroup.objects.get(name=group).pk}" if group else url
 
 
-def test_it_is_accessible_and_fits_its_window(new_page, accessible_everywhere, study, maker):
+def test_it_is_accessible_and_fits_its_window(new_page, accessible_everywhere, maker):
+    study = drawn_study(maker, images_per_prompt=5)
     page = new_page(maker)
     empty = factories.study("empty", leads=[maker])
     page.goto(address(empty))
@@ -97,7 +103,8 @@ def test_scores_that_are_computed_meanwhile_appear_by_themselves(new_page, study
     expect(page.get_by_text("being computed")).to_have_count(0)
 
 
-def test_a_group_leads_to_its_pictures_which_are_fetched_when_they_are_come_to(new_page, study, maker):
+def test_a_group_leads_to_its_pictures_which_are_fetched_when_they_are_come_to(new_page, maker):
+    study = drawn_study(maker, images_per_prompt=5)
     compute(study)
     page = new_page(maker)
     fetched = []
