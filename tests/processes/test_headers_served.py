@@ -6,20 +6,18 @@ import http.client
 import json
 import re
 import socket
-import subprocess
-import sys
 from urllib.parse import urlencode
 
 import pytest
 
-from tests.processes.conftest import ROOT, Installation
+from tests.processes.conftest import Installation
 from tests.processes.servers import answers
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.processes
 HOST = "studies.example.org"
 PATIENCE = 120
-GUNICORN = (sys.executable, "-m", "gunicorn", "--config", "python:visage_app.serving.gunicorn_hooks")
+GUNICORN = ("-m", "gunicorn", "--config", "python:visage_app.serving.gunicorn_hooks")
 ACCOUNT = (
     "import django; django.setup()\n"
     "from django.contrib.auth.models import User\n"
@@ -41,13 +39,7 @@ def port(installation: Installation):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         number = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [*GUNICORN, "visage_app.wsgi", "--bind", f"127.0.0.1:{number}"],
-        cwd=ROOT,
-        env=installation.env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = installation.python(*GUNICORN, "visage_app.wsgi", "--bind", f"127.0.0.1:{number}")
     wait_for(lambda: answers(number) or process.poll() is not None, "the web server does not listen")
     assert process.poll() is None, "the web server ended"
     yield number
