@@ -167,7 +167,7 @@ def attribute_unit(of: Task, text: str | None = None, **fields) -> Unit:
     return made
 
 
-def attribute_units(of: Task, number: int) -> None:
+def attribute_units(of: Task, number: int) -> list[Unit]:
     """What so many calls of `attribute_unit` make for the one task of a new study, in a few statements."""
     shown = attributes([f"attribute {next(_numbers)}" for _ in range(number)])
     units = Unit.objects.bulk_create(
@@ -177,6 +177,7 @@ def attribute_units(of: Task, number: int) -> None:
         Option(unit=each, attribute=each.attribute, role=OptionRole.STIMULUS, position=1) for each in units
     )
     open_slots(*units)
+    return units
 
 
 def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrero", "poor", "kind")) -> Unit:

@@ -34,6 +34,7 @@ from tests.generation.uploads.bundles import encoded, table, zipped  # noqa: E40
 from tests.processes import mounts, starts  # noqa: E402
 from tests.processes.annotators import AnnotatorPool  # noqa: E402
 from tests.processes.conftest import Installation  # noqa: E402
+from tests.processes.exporters import answered  # noqa: E402
 from tests.processes.mounts import mount, resize  # noqa: E402
 from tests.processes.servers import Postgres, Web, answers  # noqa: E402
 from tests.waiting import wait_for  # noqa: E402
@@ -148,9 +149,7 @@ def export() -> dict[str, object]:
     """An export in the background with room for a part only: until it waits, and after there is room."""
     mount(export_files.work_folder(), "16k")
     study = factories.study("load")
-    task = factories.task(study)
-    for _ in range(400):
-        factories.response(factories.attribute_unit(task), justification=os.urandom(40).hex())
+    answered(study, 400)
     job = export_jobs.request(study=study, fmt="csv", filters=Filters(), by=factories.user(admin=True))
     seen = []
     export_jobs.STORAGE_PAUSE = timedelta(seconds=1)

@@ -6,11 +6,12 @@ import http.client
 import json
 import re
 import socket
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
 
-from tests.processes.conftest import Installation
+from tests.processes.conftest import Installation, new_database
 from tests.processes.servers import answers
 from tests.waiting import wait_for
 
@@ -25,9 +26,14 @@ ACCOUNT = (
 )
 
 
-@pytest.fixture
-def port(installation: Installation):
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory, migrated: str) -> Iterator[int]:
     """Of a web server that believes one proxy, which speaks HTTPS."""
+    with new_database(tmp_path_factory.mktemp("headers"), template=migrated) as (env, _):
+        yield from started(Installation(env))
+
+
+def started(installation: Installation) -> Iterator[int]:
     installation.env |= {
         "DJANGO_SETTINGS_MODULE": "visage_app.settings",
         "HTTPS": "yes",
