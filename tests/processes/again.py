@@ -26,8 +26,7 @@ def rounds(number: int) -> None:
     """An export and scores, again and again, of a study that grows by one answer each time."""
     study, admin = factories.study("load"), factories.user("root", admin=True)
     task = factories.task(study)
-    for _ in range(ANSWERS):
-        factories.response(factories.attribute_unit(task))
+    factories.responses((unit, None, None) for unit in factories.attribute_units(task, ANSWERS))
     held = []
     for turn in range(number):
         factories.response(factories.attribute_unit(task))

@@ -28,13 +28,13 @@ class Installation:
 
     env: dict[str, str]
 
-    def python(self, *arguments: object) -> Started:
-        """Start `python ARGUMENTS` as a process of its own."""
-        return Started(arguments, self.env)
+    def python(self, *arguments: object, cold: bool = False) -> Started:
+        """Start `python ARGUMENTS` as a process of its own. `cold`: it imports all of the program itself."""
+        return Started(arguments, self.env, cold=cold)
 
-    def run(self, *arguments: object) -> str:
+    def run(self, *arguments: object, cold: bool = False) -> str:
         """`python ARGUMENTS` to its end; its standard output."""
-        process = self.python(*arguments)
+        process = self.python(*arguments, cold=cold)
         out, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
         return out

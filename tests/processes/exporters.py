@@ -21,20 +21,28 @@ from annotation.exports import packing  # noqa: E402
 from annotation.exports.selection import Filters  # noqa: E402
 from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from annotation.exports.services import writing  # noqa: E402
-from annotation.models import AuditEvent, ExportJob  # noqa: E402
+from annotation.models import AuditEvent, ExportJob, Judgement, Study  # noqa: E402
 from tests import factories  # noqa: E402
 
 
 def plan(units: str) -> list[int]:
     """A study with so many answers; one waiting export of it for each step and the id of each."""
     study = factories.study("load")
-    task = factories.task(study)
-    for _ in range(int(units)):
-        factories.response(factories.attribute_unit(task), justification=os.urandom(40).hex())
+    answered(study, int(units))
     return [
         export_jobs.request(study=study, fmt="csv", filters=Filters(), by=factories.user(admin=True)).pk
         for _ in STEPS
     ]
+
+
+def answered(study: Study, units: int) -> None:
+    """A task of so many units, each with an answer in words, which no packing makes much smaller."""
+    of = factories.attribute_units(factories.task(study), units)
+    factories.responses((unit, None, None) for unit in of)
+    said = list(Judgement.objects.filter(response__unit__in=of))
+    for each in said:
+        each.justification = os.urandom(40).hex()
+    Judgement.objects.bulk_update(said, ["justification"])
 
 
 def make(job_id: str, die: str = "") -> str:

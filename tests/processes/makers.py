@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -28,6 +27,7 @@ from generation.jobs import tasks  # noqa: E402
 from generation.jobs.services import claims, pauses, session, work  # noqa: E402
 from generation.models import Job, Provenance, Run, RunState, Worker  # noqa: E402
 from tests.generation.jobs.world import run_of_pictures  # noqa: E402
+from tests.processes import mounts  # noqa: E402
 from tests.processes.meeting import meet  # noqa: E402
 from tests.waiting import PATIENCE_SECONDS  # noqa: E402
 
@@ -92,14 +92,14 @@ def make_on_a_small_disk(run_id: str) -> dict[str, object]:
     """Work where there is room for a part only; more room comes when it has been missed."""
     pauses.STORAGE_SECONDS = 1
     media = Path(settings.MEDIA_ROOT)
-    media.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", str(media)], check=True)
+    mounts.go_apart()
+    mounts.mount(media, "200k")
     waiting = Job.objects.filter(run_id=run_id, error__contains="No space left")
     enough = time.monotonic() + 8
     work.work(run_id=int(run_id), stopping=lambda: time.monotonic() > enough and waiting.exists())
     missed = {"waiting": waiting.count(), "tries": sorted(set(waiting.values_list("attempts", flat=True)))}
     before = _count(int(run_id))
-    subprocess.run(["mount", "-o", "remount,size=50m", str(media)], check=True)
+    mounts.resize(media, "50m")
     while Run.objects.get(pk=run_id).state == RunState.RUNNING:
         if not work.work(run_id=int(run_id)):
             time.sleep(0.2)

@@ -10,14 +10,14 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.processes.conftest import ROOT, Installation, embedded
+from tests.processes.conftest import Installation, embedded
+from tests.processes.starts import Started
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 
@@ -162,14 +162,9 @@ class Web:
         """Start it; returns once it listens."""
         command = ["-m", "gunicorn", f"{self._wsgi}:application", "--bind", f"127.0.0.1:{self.port}"]
         options = ["--workers", str(self._workers), "--worker-class", "gthread", "--threads", "4"]
-        self._process = subprocess.Popen(
-            [sys.executable, *command, *options, "--no-control-socket"],
-            cwd=ROOT,
-            env=self._env,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        # another application changes what the program imports
+        cold = self._wsgi != "visage_app.wsgi"
+        self._process = Started([*command, *options, "--no-control-socket"], self._env, cold=cold, group=True)
         wait_for(
             lambda: answers(self.port) or self._process.poll() is not None, "the web server does not listen"
         )

@@ -1,7 +1,8 @@
 """On a disk of its own, so small that it fills up, and then gets room. Prints what was seen as JSON.
 
-Run as `unshare -rm python -c "from tests.processes import small_disk; small_disk.main()" WHAT ...`, not as a
-module: what it starts (starts.py) would import it anew, and set Django up by its settings.
+`python -m tests.processes.small_disk WHAT ...`, or for a server that does not run as root, as which a process
+with mounts of its own does, `unshare -m python -c "from tests.processes import small_disk; small_disk.main()"
+WHAT ...`: what this one starts would import it anew if it were a module, and set Django up by its settings.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import http.client
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from datetime import timedelta
@@ -31,19 +31,13 @@ from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from annotation.models import ExportJob, Image  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.generation.uploads.bundles import encoded, table, zipped  # noqa: E402
+from tests.processes import mounts, starts  # noqa: E402
 from tests.processes.annotators import AnnotatorPool  # noqa: E402
 from tests.processes.conftest import Installation  # noqa: E402
+from tests.processes.exporters import answered  # noqa: E402
+from tests.processes.mounts import mount, resize  # noqa: E402
 from tests.processes.servers import Postgres, Web, answers  # noqa: E402
 from tests.waiting import PATIENCE_SECONDS, wait_for  # noqa: E402
-
-
-def mount(folder: Path, size: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], check=True)
-
-
-def resize(folder: Path, size: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,size={size}", str(folder)], check=True)
 
 
 def fill(folder: Path) -> Path:
@@ -141,26 +135,21 @@ def backup(folder: str) -> dict[str, object]:
     mount(place, "12k")
     target = place / "all.tar"
     target.write_text("an older one")
-    command = [sys.executable, "manage.py", "backup", "--force", str(target)]
-    full = subprocess.run(command, capture_output=True, text=True, check=False)
+    here = Installation(dict(os.environ))
+    full = here.python("manage.py", "backup", "--force", target)
+    _, said = full.communicate()
     left = {path.name: path.stat().st_size for path in place.iterdir()}
     resize(place, "50m")
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
-    checked = subprocess.run([sys.executable, "manage.py", "restore", "--check", str(target)], check=False)
-    return {
-        "full": [full.returncode, full.stderr],
-        "left": left,
-        "again": [again.returncode, checked.returncode],
-    }
+    again = here.python("manage.py", "backup", "--force", target).wait()
+    checked = here.python("manage.py", "restore", "--check", target).wait()
+    return {"full": [full.returncode, said], "left": left, "again": [again, checked]}
 
 
 def export() -> dict[str, object]:
     """An export in the background with room for a part only: until it waits, and after there is room."""
     mount(export_files.work_folder(), "16k")
     study = factories.study("load")
-    task = factories.task(study)
-    for _ in range(400):
-        factories.response(factories.attribute_unit(task), justification=os.urandom(40).hex())
+    answered(study, 400)
     job = export_jobs.request(study=study, fmt="csv", filters=Filters(), by=factories.user(admin=True))
     seen = []
     export_jobs.STORAGE_PAUSE = timedelta(seconds=1)
@@ -221,5 +210,12 @@ def upload(folder: str, session: str) -> dict[str, object]:
 
 
 def main() -> None:
+    """With the name of one of the above and what it needs."""
     name, *arguments = sys.argv[1:]
     print(json.dumps(globals()[name](*arguments)))
+
+
+if __name__ == "__main__":
+    mounts.go_apart()
+    starts.fork_from_here()
+    main()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import mounts
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import program
 
@@ -23,29 +24,10 @@ UNITS = 300
 
 
 @pytest.fixture
-def small_disk(installation: Installation):
+def small_disk(installation: Installation) -> Callable[..., Any]:
     """Runs one of tests/processes/small_disk.py, which mounts disks that nobody else sees."""
-    return on_small_disk(installation, "-rm")
-
-
-def on_small_disk(installation: Installation, own: str) -> Callable[..., Any]:
-    """`own`: what of the system's is the program's own (options of `unshare`). Skips where it may not be."""
-    unshare = shutil.which("unshare")
-    may = [unshare, own, "mount", "-t", "tmpfs", "none", "/mnt"]
-    if unshare is None or subprocess.run(may, capture_output=True, check=False).returncode:
-        pytest.skip("NO SMALL DISK: this account may not mount one; no disk was filled")
-    installation.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
-
-    def run(*arguments: object) -> Any:
-        main = "from tests.processes import small_disk; small_disk.main()"
-        command = [unshare, own, sys.executable, "-c", main, *map(str, arguments)]
-        done = subprocess.run(
-            command, cwd=ROOT, env=installation.env, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
-
-    return run
+    mounts.check_allowed()
+    return functools.partial(installation.act, of="small_disk")
 
 
 def test_a_full_disk_under_sqlite_costs_no_answer(installation: Installation, small_disk):
@@ -66,11 +48,23 @@ def test_a_full_disk_of_postgresql_costs_no_answer(installation: Installation):
     if "DATABASE_URL" not in installation.env:
         pytest.skip("NOT POSTGRESQL: its disk was not filled")
     program("initdb")
-    small = on_small_disk(installation, "-m")
+    unshare = mounts.check_allowed("-m")
+    main = "from tests.processes import small_disk; small_disk.main()"
+    installation.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
     # not in tmp_path, which is for the one who runs the tests alone
     with tempfile.TemporaryDirectory(prefix="visage-postgres-") as folder:
         Path(folder).chmod(0o755)
-        seen = small("postgresql", Path(folder) / "disk", UNITS, PEOPLE)
+        command = [unshare, "-m", sys.executable, "-c", main, "postgresql", Path(folder) / "disk"]
+        done = subprocess.run(
+            [*map(str, [*command, UNITS, PEOPLE])],
+            cwd=ROOT,
+            env=installation.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        seen = json.loads(done.stdout.splitlines()[-1])
     assert seen["ready"] == [200, 503], "while a table cannot grow all is read, without a server nothing is"
     # an answer of 4xx, which the page would give up, ends the annotator (annotators.py)
     assert seen["failures"]["answers 500"] >= 10

@@ -140,6 +140,9 @@ def test_clocks_that_jump_and_servers_that_disagree_about_the_time_cost_no_answe
     right = web(installation, workers=1)
     installation.env["CLOCK_SKEW"] = str(skew)
     wrong = web(installation, wsgi="tests.processes.skewed", workers=1)
+    for server in (right, wrong):
+        # each imports the program only now, which no annotator is to wait for
+        wait_for(lambda one=server: one.asked("/healthz")[0] == 200, "it does not answer")
     pool = AnnotatorPool(sessions, right.port, wrong.port)
     for answered, seconds in ((10, 3660), (40, -3660), (70, 7300)):
         pool.wait_for_answers(answered)

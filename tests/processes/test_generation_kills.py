@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
-import subprocess
-import sys
 import time
 
 import psutil
 import psycopg
 import pytest
 
-from tests.processes import drills
-from tests.processes.conftest import ROOT, Installation, finish
+from tests.processes import drills, mounts
+from tests.processes.conftest import Installation, finish
 from tests.processes.starts import Started
 from tests.waiting import wait_for
 
@@ -154,30 +151,9 @@ def test_a_worker_outlives_its_database_connection(workshop: Installation):
 
 
 def test_a_disk_that_fills_up_stops_nothing_for_good(workshop: Installation):
-    unshare = shutil.which("unshare")
-    allowed = (
-        unshare
-        and not subprocess.run(
-            [unshare, "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False
-        ).returncode
-    )
-    if not allowed:
-        pytest.skip("NO SMALL DISK: this account may not mount one; only a simulated one was tried")
+    mounts.check_allowed()
     run = act(workshop, "plan", 150)
-    command = [
-        unshare,
-        "-rm",
-        sys.executable,
-        "-m",
-        "tests.processes.makers",
-        "make_on_a_small_disk",
-        str(run),
-    ]
-    found = finish(
-        subprocess.Popen(
-            command, cwd=ROOT, env=workshop.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-    )
+    found = act(workshop, "make_on_a_small_disk", run)
     assert found["waiting"] > 0, "there was room enough: nothing was tested"
     assert found["tries"] == [0], "a full disk used up a try"
     before = found["before"]
@@ -207,18 +183,20 @@ def test_a_run_paused_in_the_middle_stops_and_goes_on_where_it_was(workshop: Ins
     assert counted["tries"] == {"1": number}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_embedded_worker_finds_the_run_and_ends_after_the_batch_when_told_to(workshop, number):
-    run = act(workshop, "plan", 30_000)
-    worker = workshop.python("manage.py", "worker", "--queue", "gpu")
-    try:
-        act(workshop, "until", run, "done")
-        worker.send_signal(number)
-        said, _ = worker.communicate()
-    finally:
-        worker.kill()
-    assert "The worker has stopped." in said
-    counted = act(workshop, "count", run)
-    assert 0 < counted["images"] < 30_000
-    assert "claimed" not in counted["jobs"], "it left jobs that nobody does until their lease is over"
-    assert set(counted["tries"]) == {"0", "1"}
+def test_the_embedded_worker_finds_the_run_and_ends_after_the_batch_when_told_to(workshop):
+    number, before = 30_000, 0
+    run = act(workshop, "plan", number)
+    for told in (signal.SIGTERM, signal.SIGINT):
+        worker = workshop.python("manage.py", "worker", "--queue", "gpu")
+        try:
+            act(workshop, "until", run, "done", before + 1)
+            worker.send_signal(told)
+            said, _ = worker.communicate()
+        finally:
+            worker.kill()
+        assert "The worker has stopped." in said
+        counted = act(workshop, "count", run)
+        assert before < counted["images"] < number
+        assert "claimed" not in counted["jobs"], "it left jobs that nobody does until their lease is over"
+        assert set(counted["tries"]) == {"0", "1"}
+        before = counted["jobs"]["done"]

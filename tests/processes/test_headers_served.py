@@ -6,19 +6,18 @@ import http.client
 import json
 import re
 import socket
-import subprocess
-import sys
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
 
-from tests.processes.conftest import ROOT, Installation
+from tests.processes.conftest import Installation, new_database
 from tests.processes.servers import answers
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.processes
 HOST = "studies.example.org"
-GUNICORN = (sys.executable, "-m", "gunicorn", "--config", "python:visage_app.serving.gunicorn_hooks")
+GUNICORN = ("-m", "gunicorn", "--config", "python:visage_app.serving.gunicorn_hooks")
 ACCOUNT = (
     "import django; django.setup()\n"
     "from django.contrib.auth.models import User\n"
@@ -26,9 +25,14 @@ ACCOUNT = (
 )
 
 
-@pytest.fixture
-def port(installation: Installation):
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory, migrated: str) -> Iterator[int]:
     """Of a web server that believes one proxy, which speaks HTTPS."""
+    with new_database(tmp_path_factory.mktemp("headers"), template=migrated) as (env, _):
+        yield from started(Installation(env))
+
+
+def started(installation: Installation) -> Iterator[int]:
     installation.env |= {
         "DJANGO_SETTINGS_MODULE": "visage_app.settings",
         "HTTPS": "yes",
@@ -40,13 +44,7 @@ def port(installation: Installation):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         number = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [*GUNICORN, "visage_app.wsgi", "--bind", f"127.0.0.1:{number}"],
-        cwd=ROOT,
-        env=installation.env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = installation.python(*GUNICORN, "visage_app.wsgi", "--bind", f"127.0.0.1:{number}")
     wait_for(lambda: answers(number) or process.poll() is not None, "the web server does not listen")
     assert process.poll() is None, "the web server ended"
     yield number

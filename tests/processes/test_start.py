@@ -20,4 +20,4 @@ assert not early, early
 
 def test_pages_are_there_before_what_only_some_of_them_use_is_imported(installation: Installation):
     installation.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
-    installation.run("-c", PAGES)
+    installation.run("-c", PAGES, cold=True)

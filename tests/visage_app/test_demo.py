@@ -58,6 +58,7 @@ from metrics.machine_judges.readings import counted_problems
 from metrics.models import EmbeddingTestFile, Score, ScoreRun
 from metrics.score_runs import services as score_runs
 from tests import factories
+from tests.shared_rows import made_once_a_run
 from visage_app.management.commands.demo import JUDGE_METRICS, SEEN_FIRST
 
 STORY = scenario.load()
@@ -87,7 +88,7 @@ def loaded(django_db_setup, django_db_blocker, tmp_path_factory):
         override_settings(MEDIA_ROOT=media, BOOTSTRAP_RESAMPLES=400, PASSWORD_HASHERS=QUICK),
         transaction.atomic(),
     ):
-        yield load()
+        yield made_once_a_run("demo", load, files=media, folders=tmp_path_factory)
         transaction.set_rollback(True)
     with django_db_blocker.unblock():
         connection.close()

@@ -196,12 +196,7 @@ def served(tmp_path, migrated_file):
     running.process.stdout.close()
 
 
-@pytest.mark.processes
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_answers_at_the_address_it_prints_and_ends_with_its_children(served, number):
-    served.wait_for(f"Serving at http://127.0.0.1:{served.port}/")
-    with urllib.request.urlopen(f"http://127.0.0.1:{served.port}/readyz") as answer:
-        assert answer.status == 200
+def check_ends_with_its_children(served, number):
     children = [served.child(word) for word in ("gunicorn", "--queue default", "--queue gpu")]
     served.process.send_signal(number)
     served.wait_for("Stopped.")
@@ -212,13 +207,22 @@ def test_it_answers_at_the_address_it_prints_and_ends_with_its_children(served, 
 
 
 @pytest.mark.processes
-def test_a_worker_that_dies_is_started_again(served):
+def test_it_answers_at_the_address_it_prints_and_ends_with_its_children(served):
+    served.wait_for(f"Serving at http://127.0.0.1:{served.port}/")
+    with urllib.request.urlopen(f"http://127.0.0.1:{served.port}/readyz") as answer:
+        assert answer.status == 200
+    check_ends_with_its_children(served, signal.SIGTERM)
+
+
+@pytest.mark.processes
+def test_a_worker_that_dies_is_started_again_and_ends_with_the_others(served):
     served.wait_for("Serving at")
     other, first = served.child("--queue default"), served.child("--queue gpu")
     os.kill(first, signal.SIGKILL)
     assert served.child("--queue gpu", other_than=first) != first
     served.wait_for("The worker of queue gpu ended with status -9")
     assert served.child("--queue default") == other
+    check_ends_with_its_children(served, signal.SIGINT)
 
 
 @pytest.mark.processes
