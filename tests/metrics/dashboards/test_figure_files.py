@@ -36,9 +36,8 @@ def study(lead):
     IdentityGroup.objects.filter(name="Nepali").update(country="Nepal")
     task = factories.task(made)
     for text in ("hat", "sombrero"):
-        for _ in range(3):
-            unit = task.units.filter(attribute__text=text).first() or factories.attribute_unit(task, text)
-            factories.response(unit, values=[5])
+        unit = factories.attribute_unit(task, text)
+        factories.responses((unit, [5], None) for _ in range(3))
     image = made.tasks.get(kind="depiction").units.get(image__group__name="Mexican", image__index=1).image
     written = io.BytesIO()
     Pillow.new("RGB", (40, 40), "red").save(written, "PNG")
