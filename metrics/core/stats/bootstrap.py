@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from metrics.core.stats import checks, single_responses
 from metrics.core.stats.checks import Floats, Ints
+from metrics.core.stats.grouped_sums import add_up
 
 # Numbers in memory at a time: 4 million are 32 MB, whatever the size of the study.
 _CHUNK_SIZE = 4_000_000
@@ -150,8 +151,7 @@ def weighted_sums(
         np.ravel_multi_index((image_of.astype(int), annotator_of.astype(int)), shape), return_inverse=True
     )
     of_image, of_annotator = np.unravel_index(pairs, shape)
-    both = np.zeros((len(pairs), 2 * k.shape[1]))
-    np.add.at(both, pair_of, np.hstack([k, n]))
+    both = add_up(np.hstack([k, n]), pair_of, len(pairs))
     kind = _exact_float_type(by_image, by_annotator, both)
     both, first, second = both.astype(kind), by_image.astype(kind), by_annotator.astype(kind)
     sums = np.empty((len(by_image), both.shape[1]))
