@@ -156,7 +156,7 @@ def weighted_sums(
     both, first, second = both.astype(kind), by_image.astype(kind), by_annotator.astype(kind)
     sums = np.empty((len(by_image), both.shape[1]))
     for rows in chunks(len(by_image), len(pairs)):
-        weights = first[rows][:, of_image]
+        weights: Floats = first[rows][:, of_image]
         np.multiply(weights, second[rows][:, of_annotator], out=weights)
         sums[rows] = weights @ both
     return sums[:, : k.shape[1]], sums[:, k.shape[1] :]
