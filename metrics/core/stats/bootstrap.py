@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -156,7 +157,7 @@ def weighted_sums(
     both, first, second = both.astype(kind), by_image.astype(kind), by_annotator.astype(kind)
     sums = np.empty((len(by_image), both.shape[1]))
     for rows in chunks(len(by_image), len(pairs)):
-        weights: Floats = first[rows][:, of_image]
+        weights: Any = first[rows][:, of_image]
         np.multiply(weights, second[rows][:, of_annotator], out=weights)
         sums[rows] = weights @ both
     return sums[:, : k.shape[1]], sums[:, k.shape[1] :]
