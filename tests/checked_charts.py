@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
+
+import altair
 
 from metrics.core.charts import figure
 
@@ -12,14 +13,15 @@ _unchecked = figure._specification
 _known: set[str] = set()
 
 
-def specification(chart: Any, parts: Sequence[Any]) -> dict[str, Any]:
+def specification(chart: Any, *more: Any) -> dict[str, Any]:
     """In the place of `metrics.core.charts.figure._specification`. Of data the first row is checked; charts
     that differ in nothing else are checked once."""
-    found = _unchecked(chart, parts)
+    found = _unchecked(chart, *more)
     shape = _with_one_row(found)
-    seen = json.dumps([type(chart).__name__, shape], sort_keys=True)
+    kind = altair.VConcatChart if isinstance(chart, list) else type(chart)
+    seen = json.dumps([kind.__name__, shape], sort_keys=True)
     if seen not in _known:
-        chart.validate(shape)
+        kind.validate(shape)
         _known.add(seen)
     return found
 

@@ -116,6 +116,14 @@ def image(
     )
 
 
+def images(indexes: Iterable[int], *, group_name: str = "Mexican", of: ImageSet | None = None) -> list[Image]:
+    """One image of each index, in a few statements."""
+    shared = {"image_set": of or image_set(), "group": group(group_name), "width": 512, "height": 512}
+    return Image.objects.bulk_create(
+        Image(index=index, reference=f"{group_name}{index}.png", **shared) for index in indexes
+    )
+
+
 def study(name: str | None = None, *, status: str = StudyStatus.OPEN, leads=(), **fields) -> Study:
     name = name or f"study-{next(_numbers)}"
     now = timezone.now()
@@ -183,20 +191,32 @@ def attribute_units(of: Task, texts: Sequence[str] | int) -> list[Unit]:
     return units
 
 
-def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrero", "poor", "kind")) -> Unit:
+TEXTS = ("hat", "sombrero", "poor", "kind")
+
+
+def page_unit(of: Task, *, picture: Image, page: int = 1, texts=TEXTS) -> Unit:
     """A depiction unit: one page of attributes and none of the above, with open slots."""
-    made = Unit.objects.create(task=of, position=of.units.count() + 1, image=picture, page=page)
-    Option.objects.bulk_create(
-        [
-            *(
-                Option(unit=made, attribute=shown, role=OptionRole.UNASSIGNED, position=position)
-                for position, shown in enumerate(attributes(texts), 1)
-            ),
-            Option(unit=made, role=OptionRole.NONE_OF_ABOVE, position=len(texts) + 1),
-        ]
+    return page_units(of, [(picture, texts)], page=page)[0]
+
+
+def page_units(of: Task, shown: Iterable[tuple[Image, Sequence[str]]], *, page: int = 1) -> list[Unit]:
+    """One of each image and its attributes, in a few statements."""
+    shown = list(shown)
+    known = {one.text: one for one in attributes([text for _, texts in shown for text in texts])}
+    units = Unit.objects.bulk_create(
+        Unit(task=of, position=position, image=picture, page=page)
+        for position, (picture, _) in enumerate(shown, start=of.units.count() + 1)
     )
-    open_slots(made)
-    return made
+    options = []
+    for unit, (_, texts) in zip(units, shown, strict=True):
+        options += [
+            Option(unit=unit, attribute=known[text], role=OptionRole.UNASSIGNED, position=position)
+            for position, text in enumerate(texts, 1)
+        ]
+        options.append(Option(unit=unit, role=OptionRole.NONE_OF_ABOVE, position=len(texts) + 1))
+    Option.objects.bulk_create(options)
+    open_slots(*units)
+    return units
 
 
 def open_slots(*units: Unit) -> list[Slot]:

@@ -22,7 +22,7 @@ from generation.backends.base import (
     is_device_error,
     is_remote,
 )
-from generation.recipes.recipes import Recipe, at_revision
+from generation.recipes.recipes import FAKE, Recipe, at_revision
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model, covariant=True)
@@ -91,8 +91,10 @@ def load(recipe: Recipe) -> Loaded[Model]:
         return _loaded[0]
     # Two models do not fit on most GPUs, so the previous one is freed first.
     if _loaded:
+        fills_memory = _loaded[0].recipe.backend != FAKE and not is_remote(_loaded[0].model)
         _close(_loaded.pop().model)
-        gc.collect()
+        if fills_memory:  # to look for its parts among all objects takes up to half a second
+            gc.collect()
     try:
         model = backends.load(recipe, device=settings.MODEL_DEVICE)
     except BackendError:

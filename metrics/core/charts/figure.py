@@ -67,64 +67,75 @@ class Figure:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def apply_style(chart: Any, title: str = "", subtitle: Sequence[str] | str = ()) -> dict[str, Any]:
+# The style of all figures, as Vega-Lite has it.
+_TEXT = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+_CONFIG: dict[str, Any] = {
+    "font": "Liberation Sans, Arial, Helvetica, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        **_TEXT,
+        "labelColor": INK,
+        "titleColor": INK_SOFT,
+        "grid": False,
+        "domainColor": LINE,
+        "tickColor": LINE,
+        "labelLimit": 220,
+        "titlePadding": 10,
+    },
+    "legend": {**_TEXT, "labelColor": INK, "titleColor": INK_SOFT, "labelLimit": 260, "titleLimit": 500},
+    "title": {
+        "anchor": "start",
+        "color": INK,
+        "subtitleColor": INK_SOFT,
+        "fontSize": 15,
+        "subtitleFontSize": 12,
+        "offset": 14,
+    },
+}
+
+
+def apply_style(
+    chart: Any,
+    title: str = "",
+    subtitle: Sequence[str] | str = (),
+    *,
+    spacing: tuple[int, int] | None = None,
+) -> dict[str, Any]:
     """The specification of an Altair chart with its title, in the style of all figures.
 
-    A list has charts that stand below one another, and lists of charts side by side."""
+    A list has charts that stand below one another, and lists of charts side by side; `spacing`: pixels
+    between those below and those beside one another. altair copies a chart of several charts for each
+    property that it is given, and once more for each chart in it: lists and the style are put together
+    here."""
+    style: dict[str, Any] = {"background": "white", "padding": 14, "config": _CONFIG}
+    if title:
+        subtitle = subtitle if isinstance(subtitle, str) else list(subtitle)
+        style["title"] = {"text": title, "subtitle": subtitle}
+    return _specification(chart, style, spacing)
+
+
+def _specification(chart: Any, style: dict[str, Any], spacing: tuple[int, int] | None) -> dict[str, Any]:
+    """Unchecked (drawing.py)."""
     # altair takes most of a second to import, too long for every command
     from metrics.core.charts.drawing import alt
 
-    titled = {"title": alt.Title(title, subtitle=subtitle)} if title else {}
-    parts = chart if isinstance(chart, list) else []
-    whole = alt.vconcat() if parts else chart
-    # in one call each: every call copies the whole chart
-    return _specification(
-        whole.properties(**titled, background="white", padding=14).configure(
-            font="Liberation Sans, Arial, Helvetica, sans-serif",
-            view=alt.ViewConfig(stroke=None),
-            axis=alt.AxisConfig(
-                labelColor=INK,
-                titleColor=INK_SOFT,
-                grid=False,
-                domainColor=LINE,
-                tickColor=LINE,
-                labelFontSize=12,
-                titleFontSize=12,
-                titleFontWeight="normal",
-                labelLimit=220,
-                titlePadding=10,
-            ),
-            legend=alt.LegendConfig(
-                labelColor=INK,
-                titleColor=INK_SOFT,
-                labelFontSize=12,
-                titleFontSize=12,
-                titleFontWeight="normal",
-                labelLimit=260,
-                titleLimit=500,
-            ),
-            title=alt.TitleConfig(
-                anchor="start",
-                color=INK,
-                subtitleColor=INK_SOFT,
-                fontSize=15,
-                subtitleFontSize=12,
-                offset=14,
-            ),
-        ),
-        parts,
-    )
+    of_list = isinstance(chart, list)
+    found: dict[str, Any] = (alt.vconcat() if of_list else chart).to_dict(validate=False)
+    config = dict(found.get("config", {}))
+    for name, value in style["config"].items():
+        config[name] = {**config.get(name, {}), **value} if isinstance(value, dict) else value
+    found |= {**style, "config": config}
+    return found | _parts(chart, "vconcat", spacing) if of_list else found
 
 
-def _specification(chart: Any, parts: Sequence[Any]) -> dict[str, Any]:
-    """Unchecked (drawing.py). The `parts` come in here because altair copies all of them for each."""
-    found: dict[str, Any] = chart.to_dict(validate=False)
-    return found | {"vconcat": [_part(one) for one in parts]} if parts else found
+def _parts(charts: list[Any], name: str, spacing: tuple[int, int] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {name: [_part(one, spacing) for one in charts]}
+    return found if spacing is None else {**found, "spacing": spacing[name == "hconcat"]}
 
 
-def _part(chart: Any) -> dict[str, Any]:
+def _part(chart: Any, spacing: tuple[int, int] | None) -> dict[str, Any]:
     if isinstance(chart, list):
-        return {"hconcat": [_part(one) for one in chart]}
+        return _parts(chart, "hconcat", spacing)
     found: dict[str, Any] = chart.to_dict(validate=False, context={"top_level": False})
     return found
 

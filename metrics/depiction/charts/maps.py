@@ -109,14 +109,15 @@ def world_map(groups: Sequence[MapGroup], texts: MapTexts, *, subtitle: str, alt
     ]
     notes = _notes(groups, not_on_map, dots)
     drawn_map = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
-    chart = alt.vconcat(drawn_map, _notes_chart(alt, notes), spacing=4)
+    chart = [drawn_map, _notes_chart(alt, notes)]
     return Figure(
         name=texts.name,
         title=texts.title,
         alt=f"World map. {alt_text} {' '.join(notes)}".strip(),
         columns=("identity", "country", "iso3", *texts.columns),
         rows=tuple((group.group, group.country, _code(group), *group.cells) for group in groups),
-        spec=apply_style(chart, texts.title, subtitle) | {"datasets": {"areas": areas, "dots": dots}},
+        spec=apply_style(chart, texts.title, subtitle, spacing=(4, 0))
+        | {"datasets": {"areas": areas, "dots": dots}},
         notes=notes,
     )
 

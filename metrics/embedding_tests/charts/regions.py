@@ -107,7 +107,7 @@ def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | Non
     if absent := [point.region for point in points if point not in shown]:
         notes.append(f"Not on the map: {', '.join(absent)}.")
     projection = "albersUsa" if of_states else "equalEarth"
-    drawn = alt.hconcat(*(_map(alt, panel, colours, projection) for panel in _PANELS), spacing=26)
+    drawn = [_map(alt, panel, colours, projection) for panel in _PANELS]
     lines = [line for note in notes for line in textwrap.wrap(note, 130)]
     text = (
         alt.Chart(alt.Data(values=[{"lines": lines}]))
@@ -115,7 +115,7 @@ def map_chart(points: Sequence[RegionPoint], texts: RegionTexts) -> Figure | Non
         .encode(x=alt.value(0), y=alt.value(0), text="lines:N")
         .properties(width=860, height=16 * len(lines))
     )
-    spec = apply_style(alt.vconcat(drawn, text, spacing=6), texts.title, list(texts.subtitle))
+    spec = apply_style([drawn, text], texts.title, texts.subtitle, spacing=(6, 26))
     places = _states(shown) if of_states else _countries(shown)
     spec["datasets"] = {**spec.get("datasets", {}), **places}
     ordered = sorted(shown, key=lambda point: -point.share)

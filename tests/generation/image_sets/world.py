@@ -40,6 +40,6 @@ def judged(image: Image, *, lead, name: str = "judged", values=(1, 0, 1, 0, 0), 
     study = factories.study(name, leads=[lead])
     task = factories.task(study, kind=TaskKind.DEPICTION, image_set=image.image_set)
     unit = factories.page_unit(task, picture=image)
-    for _ in range(times):
-        factories.response(unit, values=list(values), who=factories.annotator(pseudonym=f"secret-{name}-{_}"))
+    people = [factories.annotator(pseudonym=f"secret-{name}-{number}") for number in range(times)]
+    factories.responses((unit, list(values), who) for who in people)
     return study

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import weakref
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -72,6 +74,18 @@ def test_out_of_memory_is_no_failure_halves_the_batch_and_is_remembered(model):
     Image.objects.filter(image_set=run.image_set).delete()
     work.work(run_id=run.pk)
     assert max(other.asked, default=0) <= 4
+
+
+def test_a_model_is_freed_before_another_is_loaded(monkeypatch):
+    """Its parts refer to each other, so it would stay where it is, and two do not fit on most cards."""
+    before = Moody()
+    before.parts = [before]
+    gone, found = weakref.ref(before), []
+    loaded_model._loaded[:] = [loaded_model.Loaded(replace(RECIPE, backend="diffusers"), before, 8)]
+    del before
+    monkeypatch.setattr(backends, "load", lambda recipe, device: found.append(gone()) or Moody())
+    loaded_model.load(RECIPE)
+    assert found == [None]
 
 
 def test_a_small_card_does_not_slow_a_large_one(model):

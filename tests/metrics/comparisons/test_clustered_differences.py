@@ -80,11 +80,11 @@ class TestComparisons:
 
     def test_two_image_sets(self, people):
         study = simulated("a", {"Mexican": 0.8}, people=people)
-        for index in range(50, 56):
-            picture = factories.image(index=index, image_set=factories.image_set("second"))
-            unit = factories.page_unit(study.tasks.get(), picture=picture, texts=TEXTS)
-            for who in people:
-                factories.response(unit, values=[0, index % 2, 0, 0, 1], who=who)
+        pictures = factories.images(range(50, 56), of=factories.image_set("second"))
+        units = factories.page_units(study.tasks.get(), [(picture, TEXTS) for picture in pictures])
+        factories.responses(
+            (unit, [0, unit.image.index % 2, 0, 0, 1], who) for unit in units for who in people
+        )
         found = compared(study, by="image_set", first="test-set", second="second")
         assert found["Mexican", "", "l_stereo"].low > 0
         theta = found["Mexican", "", "log_theta"]

@@ -35,11 +35,9 @@ def study(lead):
         ratings=[2, 2, 2],
         from_source=made.stereotype_source,
     )
-    for index in (1, 2):
-        picture = factories.image(group_name="Welsh", index=index)
-        unit = factories.page_unit(made.tasks.get(), picture=picture, texts=("poor",))
-        for _ in range(3):
-            factories.response(unit, values=[1, 0], who=factories.annotator())
+    pictures = factories.images((1, 2), group_name="Welsh")
+    units = factories.page_units(made.tasks.get(), [(picture, ("poor",)) for picture in pictures])
+    factories.responses((unit, [1, 0], factories.annotator()) for unit in units for _ in range(3))
     for name, region in (
         ("Mexican", "Latin America"),
         ("Nepali", "South Asia"),

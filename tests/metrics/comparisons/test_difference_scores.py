@@ -25,18 +25,20 @@ def simulated(name, rates, *, people, images=8, image_set=None, seed=0):
     source = factories.source("votes")
     study = factories.study(name, stereotype_source=source, simulated=True)
     task = factories.task(study, kind=TaskKind.DEPICTION)
+    told = ProfileAnswer.objects.filter(annotator__in=people, field="gender")
+    genders = dict(told.values_list("annotator", "value"))
+    answers = []
     for group, planted in rates.items():
         factories.group(group, region=REGIONS[group])
         for text in () if Association.objects.filter(group__name=group).exists() else TEXTS[:2]:
             factories.association(text=text, group_name=group, out_votes=(3, 0, 0), from_source=source)
-        for index in range(1, images + 1):
-            picture = factories.image(group_name=group, index=index, image_set=image_set)
-            unit = factories.page_unit(task, picture=picture, texts=TEXTS)
+        pictures = factories.images(range(1, images + 1), group_name=group, of=image_set)
+        for unit in factories.page_units(task, [(picture, TEXTS) for picture in pictures]):
             for who in people:
-                gender = who.profile_answers.get(field="gender").value
-                rate = planted[gender] if isinstance(planted, dict) else planted
+                rate = planted[genders[who.pk]] if isinstance(planted, dict) else planted
                 values = (rng.random(4) < [rate, rate, 0.1, 0.1]).astype(int).tolist()
-                factories.response(unit, values=[*values, 0], who=who)
+                answers.append((unit, [*values, 0], who))
+    factories.responses(answers)
     return study
 
 

@@ -30,10 +30,8 @@ def pictured(leads=(), *, rates=RATES, images=6):
             factories.association(
                 text=text, group_name=group, out_votes=(3, 0, 0), ratings=[rating], from_source=source
             )
-        for index in range(1, images + 1):
-            unit = factories.page_unit(
-                task, picture=factories.image(group_name=group, index=index), texts=TEXTS
-            )
+        pictures = factories.images(range(1, images + 1), group_name=group)
+        for unit in factories.page_units(task, [(picture, TEXTS) for picture in pictures]):
             for who in people:
                 said.append((unit, [*(rng.random(3) < rate).astype(int).tolist(), 0], who))
     factories.responses(said)

@@ -76,10 +76,14 @@ API = [
 ]
 
 
+@pytest.fixture(scope="module")
+def made(once):
+    return once(lambda: (made_about(OURS), made_about(THEIRS))).made
+
+
 @pytest.fixture
-def sets(settings):
-    settings.BOOTSTRAP_RESAMPLES = 100
-    return made_about(OURS), made_about(THEIRS)
+def sets(db, made, few_resamples):
+    return made
 
 
 @pytest.fixture

@@ -47,12 +47,14 @@ def whole(content: bytes, ending: str) -> None:
         assert content.startswith(b"\x89PNG\r\n\x1a\n")
         with Pillow.open(io.BytesIO(content)) as picture:
             picture.load()
-            assert min(picture.size) > 100
-            assert len(picture.convert("L").getcolors(100_000)) > 5, "something is on it"
+            assert min(picture.size) > 300
+            assert len(picture.convert("L").getcolors(100_000)) > 10, "something is on it"
     elif ending == "svg":
         svg = ElementTree.fromstring(content)
         assert svg.tag == "{http://www.w3.org/2000/svg}svg"
         assert sum(part.tag.rpartition("}")[2] in MARKS for part in svg.iter()) > 5
+        links = [value for part in svg.iter() for key, value in part.attrib.items() if key.endswith("href")]
+        assert [link for link in links if not link.startswith(("data:", "#"))] == [], "a file leads nowhere"
     elif ending == "pdf":
         assert content.startswith(b"%PDF-")
         assert content.rstrip().endswith(b"%%EOF")
@@ -101,6 +103,9 @@ def test_the_page_gives_a_whole_file_with_every_ending_and_the_command_the_same(
     for ending in ENDINGS:
         content = by_page(client, made, name, ending)
         whole(content, ending)
+    rows = list(csv.reader(io.StringIO(content.decode())))
+    assert tuple(rows[0]) == drawings[0].columns
+    assert len(rows) == len(drawings[0].rows) + 1
     out = tmp_path / f"figure.{ending}"
     assert by_command(name, out) == content
     assert str(out) in capsys.readouterr().out

@@ -33,13 +33,10 @@ def grow(study) -> None:
             )
         IdentityGroup.objects.filter(name=name).update(country=country, region="Latin America")
         unit = factories.attribute_unit(rated, f"{country.lower()} word")
-        for value in (5, 4, 4):
-            factories.response(unit, values=[value])
-        for index in (1, 2):
-            picture = factories.image(group_name=name, index=index)
-            unit = factories.page_unit(shown, picture=picture, texts=cast.TEXTS)
-            for _ in range(3):
-                factories.response(unit, values=[1, 0, 1, 0, 0])
+        factories.responses((unit, [value], None) for value in (5, 4, 4))
+        pictures = factories.images((1, 2), group_name=name)
+        units = factories.page_units(shown, [(picture, cast.TEXTS) for picture in pictures])
+        factories.responses((unit, [1, 0, 1, 0, 0], None) for unit in units for _ in range(3))
         pulled.group_images(run, name, region="Latin America", seed=number)
 
 

@@ -176,7 +176,7 @@ def test_the_map_says_which_answers_it_is_of(client, lead):
     )
 
 
-def test_a_page_of_more_is_never_folded_away(client, lead):
+def test_a_page_of_more_is_never_folded_away(client, lead, few_studies):
     study = factories.study(leads=[lead])
     for name, here in (("plan_study", "Planning"), ("judges", "Machine judges")):
         page = re.sub(r"\s+", " ", client.get(reverse(name, args=[study.name])).text)

@@ -225,8 +225,9 @@ def test_queries_do_not_grow_with_the_study(client, lead, django_assert_num_quer
     def add(count: int) -> None:
         for _ in range(count):
             unit = factories.attribute_unit(task)
-            for who in (factories.annotator(), factories.annotator()):
-                factories.response(unit, who=who)
+            both = (factories.annotator(), factories.annotator())
+            factories.responses((unit, None, who) for who in both)
+            for who in both:
                 factories.enrolment(study, who=who)
 
     for rows in (1, 12):

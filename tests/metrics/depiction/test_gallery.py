@@ -185,9 +185,9 @@ def test_guessed_groups_are_not_found(client, study, lead, query):
 
 
 def test_pages_keep_what_was_looked_for(client, study, lead):
-    for index in range(10, 23):
-        unit = factories.page_unit(study.tasks.get(), picture=factories.image(index=index))
-        factories.response(unit, values=[1, 0, 0, 0, 0])
+    pictures = factories.images(range(10, 23))
+    units = factories.page_units(study.tasks.get(), [(picture, cast.TEXTS) for picture in pictures])
+    factories.responses((unit, [1, 0, 0, 0, 0], None) for unit in units)
     page = page_of(client, study, lead, attribute="hat", differ="odd")
     assert "?attribute=hat&amp;differ=odd&amp;page=2" in page
     assert len(gallery_page(study, Filters(attribute="hat"), page="2").pictures) == 3

@@ -273,12 +273,13 @@ def test_queries_do_not_grow_with_images_attributes_or_annotators(
     client.force_login(lead)
 
     def add(count: int) -> None:
-        for index in range(10, 10 + count):
-            picture = factories.image(index=index + 100 * count)
-            unit = factories.page_unit(study.tasks.get(), picture=picture, texts=(f"new {index}", "hat"))
-            for _ in range(3):
-                made = factories.response(unit, values=[1, 1, 0], who=factories.annotator())
-                draw(made.judgements.first(), 1, 2, 3, 4)
+        pictures = factories.images(range(10 + 100 * count, 10 + 101 * count))
+        units = factories.page_units(
+            study.tasks.get(), [(picture, (f"new {picture.index % 100}", "hat")) for picture in pictures]
+        )
+        factories.responses((unit, [1, 1, 0], factories.annotator()) for unit in units for _ in range(3))
+        for judgement in Judgement.objects.filter(response__unit__in=units, option__position=1):
+            draw(judgement, 1, 2, 3, 4)
 
     for count in (1, 10):
         add(count)

@@ -28,14 +28,13 @@ def judged(name, *, people=(), leads=(), images=6, **fields):
     for text in TEXTS[:2]:
         if not source.associations.filter(attribute__text=text).exists():
             factories.association(text=text, out_votes=(3, 0, 0), from_source=source)
-    for index in range(1, images + 1):
-        picture = factories.image(
-            index=index, image_set=factories.image_set(name), reference=f"{name} {index}"
-        )
-        unit = factories.page_unit(task, picture=picture, texts=TEXTS)
+    answers = []
+    pictures = factories.images(range(1, images + 1), of=factories.image_set(name))
+    for unit in factories.page_units(task, [(picture, TEXTS) for picture in pictures]):
         for place, who in enumerate(people or (None,) * 3):
             seen = (rng.random(3) < (0.2, 0.5, 0.9)[place]).astype(int).tolist()
-            factories.response(unit, values=[*seen, 0], who=who)
+            answers.append((unit, [*seen, 0], who))
+    factories.responses(answers)
     return study
 
 

@@ -122,8 +122,7 @@ def test_a_group_with_a_single_image_in_one_model_is_left_out():
     study = worlds.model_study("b", {"Mexican": 0.5}, people, seed=1)
     picture = factories.image(group_name="Nepali", image_set=factories.image_set("images-b"))
     unit = factories.page_unit(study.tasks.get(), picture=picture, texts=worlds.TEXTS)
-    for who in people:
-        factories.response(unit, values=[1, 0, 0, 0, 0], who=who)
+    factories.responses((unit, [1, 0, 0, 0, 0], who) for who in people)
     found = league("a", "b")
     assert (found["Nepali", "", "left_out"].value, found["Nepali", "", "left_out"].n) == (2, 2)
     assert found["", "model: b/images-b", "l_stereo"].n == 1

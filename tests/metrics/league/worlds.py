@@ -29,11 +29,8 @@ def model_study(
                 )
         for place, set_name in enumerate(sets or (f"images-{name}",)):
             made = factories.image_set(set_name)
-            for index in range(1, images + 1):
-                picture = factories.image(
-                    group_name=group, index=index, image_set=made, reference=f"{set_name} {group} {index}"
-                )
-                unit = factories.page_unit(task, picture=picture, texts=texts)
+            pictures = factories.images(range(1, images + 1), group_name=group, of=made)
+            for unit in factories.page_units(task, [(picture, texts) for picture in pictures]):
                 chances = [rate / (1 + place)] * 2 + [0.2] * (len(texts) - 2)
                 seen = (rng.random((len(people), len(texts))) < chances).astype(int)
                 answers += [(unit, [*said, 0], who) for who, said in zip(people, seen.tolist(), strict=True)]
@@ -43,12 +40,13 @@ def model_study(
 
 def show_stereotypes_alone(study, group, people) -> None:
     """Three images of `group` with no other attributes; sombrero is seen in all."""
-    for index in (1, 2, 3):
-        picture = factories.image(
-            group_name=group, index=index, image_set=factories.image_set(f"images-{study.name}")
-        )
-        unit = factories.page_unit(study.tasks.get(), picture=picture, texts=TEXTS[:2])
-        factories.responses((unit, [int(place < index), 1, 0], who) for place, who in enumerate(people))
+    pictures = factories.images((1, 2, 3), group_name=group, of=factories.image_set(f"images-{study.name}"))
+    units = factories.page_units(study.tasks.get(), [(picture, TEXTS[:2]) for picture in pictures])
+    factories.responses(
+        (unit, [int(place < unit.image.index), 1, 0], who)
+        for unit in units
+        for place, who in enumerate(people)
+    )
 
 
 def annotators(number=3) -> list[Annotator]:

@@ -33,15 +33,16 @@ def picture_study() -> Study:
     study = factories.study()
     task = factories.task(study, kind=TaskKind.DEPICTION, strata=("any",) * PEOPLE)
     people = [factories.annotator() for _ in range(PEOPLE)]
+    answers = []
     for name, region in REGIONS.items():
         factories.group(name, region=region)
-        for index in range(1, IMAGES + 1):
-            picture = factories.image(group_name=name, index=index)
-            unit = factories.page_unit(task, picture=picture, texts=TEXTS)
+        pictures = factories.images(range(1, IMAGES + 1), group_name=name, of=factories.image_set("judged"))
+        for unit in factories.page_units(task, [(picture, TEXTS) for picture in pictures]):
             right = [int(is_depicted(option)) for option in unit.options.exclude(attribute=None)]
             for place, person in enumerate(people):
-                said = [1 - each for each in right] if index % PEOPLE == place else right
-                factories.response(unit, values=[*said, 0], who=person)
+                said = [1 - each for each in right] if unit.image.index % PEOPLE == place else right
+                answers.append((unit, [*said, 0], person))
+    factories.responses(answers)
     return study
 
 
@@ -63,9 +64,14 @@ def as_most(option, *_) -> int:
     return int(is_depicted(option)) if option.attribute else 0
 
 
+@pytest.fixture(scope="module")
+def made(once) -> int:
+    return once(picture_study).made.pk
+
+
 @pytest.fixture
-def study(once, db) -> Study:
-    return once(picture_study).made
+def study(made, db) -> Study:
+    return Study.objects.get(pk=made)
 
 
 def test_a_judge_that_answers_as_most_people_agrees_more_than_they_do(study):
@@ -179,8 +185,7 @@ def test_a_person_who_saw_an_attribute_on_two_pages_is_not_compared_with_themsel
     unit = study.tasks.get().units.first()
     before = scores(study, judge(study, TaskKind.DEPICTION, as_most, name="before"))
     second = factories.page_unit(unit.task, picture=unit.image, page=2, texts=TEXTS)
-    for given in unit.responses.all():
-        factories.response(second, values=[0, 1, 0], who=given.annotator)
+    factories.responses((second, [0, 1, 0], given.annotator) for given in unit.responses.all())
     after = scores(study, judge(study, TaskKind.DEPICTION, as_most, name="after"))
     for name in ("judge_percentage", "people_percentage"):
         assert of(after, name) == of(before, name)

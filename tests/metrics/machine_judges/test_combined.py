@@ -132,8 +132,11 @@ def test_ratings_have_means(kind, name, scale, skipped):
         model.append(values[(number * 5 + 1) % len(values)])
         own = [values[(number * 5 + (number + who) % 3) % len(values)] for who in range(3)]
         answers.append(own)
-        for value, who in zip(own, people, strict=True):
-            factories.response(unit, values=[value], who=who)
+    factories.responses(
+        (unit, [value], who)
+        for unit, own in zip(units, answers, strict=True)
+        for value, who in zip(own, people, strict=True)
+    )
     ask_people_about(study, kind, [unit.pk for unit in units[:6]])
     by_unit = dict(zip([unit.pk for unit in units], model, strict=True))
     judge(study, kind, lambda option, *_: by_unit[option.unit_id], name="j")
@@ -191,7 +194,7 @@ def test_people_have_the_scores_that_judge_scores_has_of_the_same_items(kind):
     study = factories.study()
     task = factories.task(study, kind=kind)
     people = [factories.annotator() for _ in range(3)]
-    units = []
+    units, answers = [], []
     for number in range(16):
         # of both groups, each twice, from two sources; in the part of one group, and in the rest of the other
         rated = (number if number < 8 else 15 - number) // 2
@@ -200,7 +203,8 @@ def test_people_have_the_scores_that_judge_scores_has_of_the_same_items(kind):
         units.append(unit)
         for place in range(1 + number % 3):
             values = {"prevalence": [1, 0, -1], "offensiveness": [0, 3, 1]}.get(kind, [1, 5, 3])
-            factories.response(unit, values=[values[(number // 3 + place) % 3]], who=people[place])
+            answers.append((unit, [values[(number // 3 + place) % 3]], people[place]))
+    factories.responses(answers)
     asked = [unit.pk for number, unit in enumerate(units) if number % 8 < 4]
     ask_people_about(study, kind, asked)
     judge(study, kind, lambda option, *_: option.unit.position % 2 + (kind != "prevalence"), name="j")
@@ -219,13 +223,14 @@ def test_a_score_of_all_groups_weighs_each_by_its_items():
     who = factories.annotator()
     sizes = {"Mexican": (12, 4), "Nepali": (2, 1), "Thai": (1, 1)}
     levels = {"Mexican": 0, "Nepali": 4, "Thai": 2}
-    asked, number = [], 0
+    asked, answers, number = [], [], 0
     for group, (size, part) in sizes.items():
         for place in range(size):
             unit = _unit(task, number, f"attribute {number}", group)
-            factories.response(unit, values=[levels[group]], who=who)
+            answers.append((unit, [levels[group]], who))
             asked += [unit.pk] if place < part else []
             number += 1
+    factories.responses(answers)
     ask_people_about(study, task.kind, asked)
     judge(study, task.kind, lambda option, *_: 1, name="j")
     found = rows_of(study)

@@ -53,18 +53,19 @@ def drawn_study(images: int = 5) -> Study:
     task = factories.task(factories.study(stereotype_source=source), kind=TaskKind.DEPICTION)
     people = [factories.annotator() for _ in range(3)]
     rng = np.random.default_rng(3)
+    answers = []
     for group in GROUPS:
-        for index in range(images):
-            picture = factories.image(
-                group_name=group, index=index + 1, image_set=factories.image_set("drawn")
-            )
+        for picture in factories.images(
+            range(1, images + 1), group_name=group, of=factories.image_set("drawn")
+        ):
             for page in (1, 2):
                 texts = (SEEN[page - 1], SEEN[page + 1])
                 unit = factories.page_unit(task, picture=picture, page=page, texts=texts)
                 shows = [rng.random() < 0.5, rng.random() < 0.4]
                 for who in people:
                     said = [int(one != (rng.random() < 0.1)) for one in shows]
-                    factories.response(unit, values=[*said, int(not any(said))], who=who)
+                    answers.append((unit, [*said, int(not any(said))], who))
+    factories.responses(answers)
     return task.study
 
 
@@ -124,8 +125,7 @@ def test_a_judge_that_agrees_with_everybody_differs_in_nothing_however_many_judg
     shows = ([1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1])
     for index, (seen, number) in enumerate(zip(shows, (6, 1, 2, 3), strict=True), start=1):
         unit = factories.page_unit(task, picture=factories.image(index=index), texts=SEEN)
-        for who in people[:number]:
-            factories.response(unit, values=[*seen, 0], who=who)
+        factories.responses((unit, [*seen, 0], who) for who in people[:number])
     said = dict(Judgement.objects.values_list("option", "value"))
     found = scores(task.study, judge(task.study, TaskKind.DEPICTION, lambda option, *_: said[option.pk]))
     apart = {key: row for key, row in found.items() if key[3] == OF_DIFFERENCE}

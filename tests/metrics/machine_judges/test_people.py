@@ -50,11 +50,10 @@ def another_version(study):
     old = study.tasks.get()
     new = factories.task(study, kind=TaskKind.DEPICTION, version=2)
     people = Annotator.objects.order_by("pk")
-    for place, picture in enumerate(Image.objects.filter(units__task=old).order_by("pk")):
-        unit = factories.page_unit(new, picture=picture, texts=cast.TEXTS)
-        assert unit.position == place + 1
-        for who in people:
-            factories.response(unit, values=[1, 1, 1, 1, 0], who=who)
+    pictures = Image.objects.filter(units__task=old).order_by("pk")
+    units = factories.page_units(new, [(picture, cast.TEXTS) for picture in pictures])
+    assert [unit.position for unit in units] == [1, 2, 3, 4]
+    factories.responses((unit, [1, 1, 1, 1, 0], who) for unit in units for who in people)
     return new
 
 

@@ -34,10 +34,10 @@ def stored(side: AnswerSet, *, identified: bool = True, **fields) -> Study:
     task = factories.task(found, kind=TaskKind.DEPICTION, strata=("any",) * overlap, image_set=images)
     people = {who: factories.annotator() for who in np.unique(side.annotators).tolist()}
     said = []
-    for image in np.unique(side.images).tolist():
-        unit = factories.page_unit(
-            task, picture=factories.image(image_set=images, index=image + 1), texts=texts
-        )
+    shown = np.unique(side.images).tolist()
+    pictures = factories.images([image + 1 for image in shown], of=images)
+    units = factories.page_units(task, [(picture, texts) for picture in pictures])
+    for image, unit in zip(shown, units, strict=True):
         for row in np.flatnonzero(side.images == image).tolist():
             who = people[int(side.annotators[row])] if identified else None
             said.append((unit, [*side.k[side.answers[row]].tolist(), 0], who))

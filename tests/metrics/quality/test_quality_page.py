@@ -30,11 +30,15 @@ def rated(said: dict[str, list[int]], *, milliseconds=None, **fields):
     study = factories.study("small", **fields)
     task = factories.task(study, strata=["any"] * len(said))
     people = {name: factories.annotator(pseudonym=name) for name in said}
-    for place in range(len(next(iter(said.values())))):
-        unit = factories.attribute_unit(task)
-        for name, values in said.items():
-            active = (milliseconds or {}).get(name, 3000)
-            factories.response(unit, values=[values[place]], who=people[name], active_ms=active, idle_ms=500)
+    factories.attribute_units(task, len(next(iter(said.values()))))
+    factories.responses(
+        (unit, [values[place]], people[name])
+        for place, unit in enumerate(task.units.order_by("position"))
+        for name, values in said.items()
+    )
+    for name, who in people.items():
+        active = (milliseconds or {}).get(name, 3000)
+        Response.objects.filter(annotator=who).update(active_ms=active, idle_ms=500)
     return study
 
 

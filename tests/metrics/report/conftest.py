@@ -21,5 +21,11 @@ def small(monkeypatch) -> Study:
 
 
 @pytest.fixture
+def english_alone(settings) -> None:
+    """For what does not depend on the language: test_report_folder.py reads the pages of all."""
+    settings.LANGUAGES = [("en", "English")]
+
+
+@pytest.fixture
 def folder(tmp_path) -> Path:
     return tmp_path / "report"

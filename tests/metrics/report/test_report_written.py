@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Image, ImageSet, Response
+from annotation.models import Response
 from metrics.report import services
 from metrics.report.figures import WANTED
 from metrics.report.refused import ReportRefused
 from tests.metrics import cast
 from tests.metrics.report import world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english_alone")]
 
 
 def test_scores_of_other_answers_are_left_out_and_said_to_be(small, folder):
@@ -93,55 +92,6 @@ def test_nothing_is_half_written(small, folder, monkeypatch):
         services.write(study=small, path=folder)
     assert world.digests(folder) == before
     assert [path.name for path in folder.parent.iterdir() if "report" in path.name] == ["report"]
-
-
-@pytest.mark.parametrize("broken", ["cut off", "too large", "missing"])
-def test_an_image_that_cannot_be_read_is_left_out(broken, folder, settings, tmp_path, monkeypatch):
-    monkeypatch.setattr("metrics.report.figures.WANTED", ())
-    settings.MEDIA_ROOT = tmp_path / "media"
-    study = world.study_with_people()
-    world.compute(study, "tendency")
-    file = Path(Image.objects.exclude(file="").get().file.path)
-    if broken == "cut off":
-        file.write_bytes(file.read_bytes()[:50])
-    elif broken == "missing":
-        file.unlink()
-    else:
-        monkeypatch.setattr("annotation.images.shrinking.MAX_PIXELS", 1)
-    assert services.write(study=study, path=folder).images == 0
-    assert (
-        "1 image is left out, because its file cannot be read." in (folder / "en" / "images.html").read_text()
-    )
-
-
-@pytest.mark.parametrize("licence", ["all rights reserved", "", "CC BY-ND 4.0", "for research; CC BY 4.0?"])
-def test_images_without_an_open_licence_are_left_out(licence, folder, settings, tmp_path, monkeypatch):
-    monkeypatch.setattr("metrics.report.figures.WANTED", ())
-    settings.MEDIA_ROOT = tmp_path / "media"
-    study = world.study_with_people()
-    ImageSet.objects.filter(task__study=study).update(licence=licence)
-    world.compute(study, "tendency")
-    assert services.write(study=study, path=folder).images == 0
-    assert not (folder / "images").exists()
-    assert "not known that they may be passed on" in (folder / "en" / "images.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("licence", "model", "images"),
-    [("CC BY 4.0", "", 0), ("CC BY 4.0", "a model", 1), ("Apache-2.0", " ", 0), ("CC0", "", 1)],
-)
-def test_images_whose_creator_must_be_named_are_left_out_if_nobody_is_recorded(
-    licence, model, images, folder, settings, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("metrics.report.figures.WANTED", ())
-    settings.MEDIA_ROOT = tmp_path / "media"
-    study = world.study_with_people()
-    ImageSet.objects.filter(task__study=study).update(licence=licence, model_name=model)
-    world.compute(study, "tendency")
-    assert services.write(study=study, path=folder).images == images
-    page = (folder / "en" / "images.html").read_text()
-    assert ("neither a creator nor a model is recorded" in page) == (not images)
-    assert ("To be named with each image" in page) == (model == "a model")
 
 
 def test_the_command_writes_a_report_or_says_what_is_missing(folder, capsys, monkeypatch):

@@ -27,8 +27,7 @@ def study(lead):
     task = factories.task(made)
     for text, values in (("hat", [5, 5, 4]), ("kind", [1, 3, 1]), ("shy", [1, 1, 1])):
         unit = factories.attribute_unit(task, text)
-        for value in values:
-            factories.response(unit, values=[value])
+        factories.responses((unit, [value], None) for value in values)
     return made
 
 

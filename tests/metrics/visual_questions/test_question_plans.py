@@ -24,9 +24,14 @@ from tests.metrics.visual_questions.asked import AMERICAN, COUNTRY
 RECIPE = DescriptionRecipe(backend="fake", model="fake", temperature=0.0)
 
 
+@pytest.fixture(scope="module")
+def made(once):
+    return once(lambda: world.made(world.pictures("Asian", "White")).image_set)
+
+
 @pytest.fixture
-def image_set(db):
-    return world.made(world.pictures("Asian", "White")).image_set
+def image_set(db, made, tmp_path):
+    return made.copied(tmp_path)
 
 
 def command(*arguments: str) -> str:
@@ -58,7 +63,7 @@ def test_every_question_is_asked_about_every_image_with_a_file(image_set):
 
 
 def test_a_plan_without_a_comparison_or_with_the_same_answers_says_so(db):
-    image_set = world.made(world.pictures("Asian")).image_set
+    image_set = world.made(world.pictures("Asian", image_set="one-group")).image_set
     recipe = DescriptionRecipe(backend="fake", model="fake", temperature=0.0, times=3)
     plan = plan_questions(recipe=recipe, image_set=image_set, questions=[AMERICAN])
     assert plans.preview(plan).total == 3 * image_set.images.count()

@@ -1,6 +1,7 @@
 """SeeGULL v2 in, its votes and ratings out: every count against a plain pandas program (PROTOCOL §3, §4)."""
 
 import csv
+import functools
 import io
 from pathlib import Path
 
@@ -43,7 +44,19 @@ def imported(released, django_db_setup, django_db_blocker):
             outer.__exit__(None, None, None)
 
 
-def scores(metric, *arguments):
+@pytest.fixture(scope="module")
+def scores(imported, django_db_blocker):
+    """The scores of a metric and a variant, each computed once."""
+
+    @functools.cache
+    def known(metric, variant="corrected"):
+        with django_db_blocker.unblock():
+            return computed(metric, "--variant", variant)
+
+    return known
+
+
+def computed(metric, *arguments):
     out = io.StringIO()
     call = ("scores", "seegull", "--metric", metric, "--format", "csv", "--resamples", "0", *arguments)
     call_command(*call, stdout=out, stderr=io.StringIO())
@@ -69,7 +82,7 @@ def cells(rows):
     return found
 
 
-def test_every_count_of_every_group_region_pool_and_threshold(imported, table):
+def test_every_count_of_every_group_region_pool_and_threshold(imported, scores, table):
     expected = {}
     for (identity, part), rows in sections(table, imported).items():
         for cell, passed in cells(rows).items():
@@ -83,7 +96,7 @@ def test_every_count_of_every_group_region_pool_and_threshold(imported, table):
     assert found == expected
 
 
-def test_the_counts_of_the_whole_are_those_of_the_file_at_hand(imported):
+def test_the_counts_of_the_whole_are_those_of_the_file_at_hand(scores):
     whole = {
         row["part"]: int(row["k"])
         for row in scores("stereotypes")
@@ -103,7 +116,7 @@ def test_the_counts_of_the_whole_are_those_of_the_file_at_hand(imported):
 
 
 @pytest.mark.parametrize("variant", ["corrected", "published"])
-def test_every_mean_offensiveness_of_every_section_and_pool(imported, table, variant):
+def test_every_mean_offensiveness_of_every_section_and_pool(imported, scores, table, variant):
     ratings = table[["Annotation1", "Annotation2", "Annotation3"]]
     mean = ratings.mean(axis=1)
     if variant == "published":
@@ -111,7 +124,7 @@ def test_every_mean_offensiveness_of_every_section_and_pool(imported, table, var
     rated = table.assign(mean=mean, unsure=(ratings == 0).sum(axis=1), given=ratings.notna().sum(axis=1))
     found = {
         (row["score"], row["identity"], row["attribute"], row["part"]): row
-        for row in scores("attribute_offensiveness", "--variant", variant)
+        for row in scores("attribute_offensiveness", variant)
     }
     checked = 0
     for (identity, part), rows in sections(rated, imported).items():
@@ -134,7 +147,7 @@ def test_every_mean_offensiveness_of_every_section_and_pool(imported, table, var
     assert checked > 1500
 
 
-def test_every_attributes_mean_and_that_of_all_attributes(imported, table):
+def test_every_attributes_mean_and_that_of_all_attributes(scores, table):
     mean = table[["Annotation1", "Annotation2", "Annotation3"]].mean(axis=1)
     by_attribute = mean.groupby(table.attribute).mean().dropna()
     rows = scores("attribute_offensiveness")
