@@ -4,7 +4,6 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pytest
-from crowdkit.aggregation import MajorityVote
 
 from annotation.exports.formats.registry import FORMATS
 from annotation.exports.selection import Filters
@@ -50,6 +49,8 @@ def test_the_long_table_is_the_same_for_pandas_polars_and_duckdb(export):
 # crowd-kit 1.4.2 uses what pandas 3.1 is about to drop
 @pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_crowd_kit_aggregates_what_it_is_given(export):
+    from crowdkit.aggregation import MajorityVote  # brings scipy and nltk along
+
     study = factories.rating_study(texts=["hat", "honest"])
     first, second = study.tasks.get().units.order_by("position")
     for unit, values in ((first, (5, 5, 1)), (second, (1, 1, 4))):

@@ -6,7 +6,6 @@ import json
 import subprocess
 import tomllib
 
-import mlcroissant
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -65,6 +64,8 @@ def test_both_tables_say_the_same_and_pandas_reads_them(tmp_path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("simulated", [False, True])
 def test_croissant_is_valid_and_loads_every_table(tmp_path, simulated):
+    import mlcroissant  # brings torch along
+
     factories.association(from_source=factories.source("votes"), ratings=[1, 2], mean=1.5)
     study = with_files(depiction(stereotype_source=factories.source("votes"), simulated=simulated))
     folder = released(study, tmp_path / "r", licence="CC-BY-4.0", citation="Somebody (2026)")

@@ -5,17 +5,20 @@ import importlib.util
 import numpy as np
 import pytest
 
-from generation.backends.sampling import Sampling
+from generation.backends.sampling import Picker, Sampling, pick
+from generation.backends.torch_support import padded_batches
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip("NO MODELS: torch is not installed. Cure: pip install '.[models]'", allow_module_level=True)
 
-import torch
-
-from generation.backends.sampling import Picker, pick
-from generation.backends.torch_support import padded_batches
-
 ODDS = (0.1, 0.4, 0.2, 0.3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _torch() -> None:
+    """Every process collects all tests, and few need torch, which takes seconds to import."""
+    global torch
+    import torch
 
 
 def chosen(uniforms, odds=ODDS, **sampling):
