@@ -15,9 +15,14 @@ from generation.backends.base import OutOfMemory
 from tests.generation.backends import tiny
 from tests.waiting import wait_for
 
-torch = pytest.importorskip(
-    "torch", reason="NO MODELS: torch is not installed. Cure: pip install '.[models]'"
-)
+
+@pytest.fixture(scope="module", autouse=True)
+def _torch() -> None:
+    """Imported for these tests alone, and not by every process that collects tests: it takes seconds."""
+    global torch
+    torch = pytest.importorskip(
+        "torch", reason="NO MODELS: torch is not installed. Cure: pip install '.[models]'"
+    )
 
 
 def test_batches_are_tried_until_the_memory_is_full():

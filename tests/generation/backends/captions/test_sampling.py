@@ -1,24 +1,21 @@
 """Choosing tokens from numbers drawn beforehand: greedy, among the top k, and from the nucleus."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 from generation.backends.sampling import Picker, Sampling, pick
 from generation.backends.torch_support import padded_batches
 
-if importlib.util.find_spec("torch") is None:
-    pytest.skip("NO MODELS: torch is not installed. Cure: pip install '.[models]'", allow_module_level=True)
-
 ODDS = (0.1, 0.4, 0.2, 0.3)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _torch() -> None:
-    """Every process collects all tests, and few need torch, which takes seconds to import."""
+    """Imported for these tests alone, and not by every process that collects tests: it takes seconds."""
     global torch
-    import torch
+    torch = pytest.importorskip(
+        "torch", reason="NO MODELS: torch is not installed. Cure: pip install '.[models]'"
+    )
 
 
 def chosen(uniforms, odds=ODDS, **sampling):
