@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import os
 import socketserver
-import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -19,7 +17,7 @@ import pytest
 import redis
 
 from tests.processes.annotators import AnnotatorPool
-from tests.processes.conftest import ROOT, Installation
+from tests.processes.conftest import Installation
 from tests.processes.servers import Postgres, Redis, Web, broker, migrated_postgres, postgres
 from tests.processes.test_generation_restarts import served
 from tests.waiting import PATIENCE_SECONDS, wait_for
@@ -104,10 +102,7 @@ def test_a_broker_that_is_emptied_and_killed_stops_no_annotator_and_no_score(ser
         ["-m", "celery", "-A", "visage_app", "worker", "-P", "solo", "--without-mingle", "-l", "WARNING"],
         ["manage.py", "worker", "--queue", "default"],
     )
-    running = [
-        subprocess.Popen([sys.executable, *each], cwd=ROOT, env=served.env, stdout=-3, stderr=-3)
-        for each in commands
-    ]
+    running = [served.python(*each) for each in commands]
     try:
         wait_for(lambda: set(served.act("scores")) == {"done"}, "nobody computed the scores")
     finally:
