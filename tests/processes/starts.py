@@ -12,6 +12,7 @@ import importlib
 import multiprocessing
 import os
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,6 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
 from pathlib import Path
-from typing import IO
 
 from tests.waiting import PATIENCE_SECONDS
 
@@ -43,12 +43,15 @@ class Started:
     def __init__(
         self, arguments: Sequence[object], env: Mapping[str, str], *, cold: bool = False, group: bool = False
     ) -> None:
-        # gone with this object, which reads them
-        self._out = tempfile.NamedTemporaryFile("w+")  # noqa: SIM115
-        self._err = tempfile.NamedTemporaryFile("w+")  # noqa: SIM115
+        # gone with this object, which reads what is in it
+        folder = tempfile.mkdtemp()
+        weakref.finalize(self, shutil.rmtree, folder)
+        self._said = [Path(folder, name) for name in ("out", "err")]
+        for file in self._said:
+            file.touch()
         self._arguments = [str(each) for each in arguments]
         self._template = _template(None if cold else env)
-        told = (self._arguments, dict(env), self._out.name, self._err.name, group)
+        told = (self._arguments, dict(env), *map(str, self._said), group)
         self._number, self.pid = self._template.start(told)
 
     @property
@@ -65,7 +68,8 @@ class Started:
 
     def communicate(self, timeout: float = 600) -> tuple[str, str]:
         self.wait(timeout)
-        return _whole(self._out), _whole(self._err)
+        out, err = (file.read_text() for file in self._said)
+        return out, err
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
@@ -76,11 +80,6 @@ class Started:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
-
-
-def _whole(file: IO[str]) -> str:
-    file.seek(0)
-    return file.read()
 
 
 class _Template:
