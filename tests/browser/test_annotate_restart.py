@@ -155,6 +155,8 @@ def _killed_under_a_draft(page, server, first: int) -> list[tuple[str, int, str]
     page.keyboard.type("half a thou")
     with pytest.raises(Error, match="ERR_CONNECTION_REFUSED"):
         page.reload()
+    # the browser's own page about it comes after the error
+    page.wait_for_url("chrome-error://chromewebdata/", wait_until="commit")
     server.start()
     page.goto(PAGE)
     wait_for_attribute(page, word(first + 1))
