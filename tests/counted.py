@@ -1,7 +1,7 @@
 """Which tests count for coverage.
 
-To follow each line makes a test take twice as long. So coverage follows imports, and of each test without
-parameters, or with its first ones, what the test does and what is set up for it. The rest runs unfollowed.
+To follow each line makes a test take twice as long. So coverage follows imports and, but for those below, what
+a test does and what is set up for it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,11 @@ _UNFOLLOWED = pytest.StashKey[bool]()
 
 def choose(items: list[pytest.Item]) -> None:
     """Note of each of `items` whether it counts."""
-    seen: set[tuple[object, str]] = set()
     for item in items:
-        test = (item.parent, getattr(item, "originalname", item.name))
         marks = {mark.name for mark in item.iter_markers()}
         module = item.getparent(pytest.Module)
         assert module is not None
-        item.stash[_UNFOLLOWED] = test in seen or bool(NOT_COUNTED & {module.obj.__name__, *marks})
-        seen.add(test)
+        item.stash[_UNFOLLOWED] = bool(NOT_COUNTED & {module.obj.__name__, *marks})
 
 
 @contextmanager
