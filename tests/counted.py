@@ -1,7 +1,7 @@
 """Which tests count for coverage.
 
-To follow each line makes a test take twice as long. So coverage follows imports and, but for those below, what
-a test does and what is set up for it.
+To follow each line makes a test take twice as long. So coverage follows imports and, but for those below,
+what a test does and what is set up for it.
 """
 
 from __future__ import annotations
