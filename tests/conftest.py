@@ -27,7 +27,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import override_settings
 
-from tests import counted, emptied
+from tests import emptied, traced
 from tests.migrated import MIGRATED
 from visage_app.storage import storages
 
@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    counted.choose(items)
+    traced.select(items)
     for item in items:
         if item.get_closest_marker("real_time"):
             item.add_marker(pytest.mark.flaky(reruns=1))
@@ -60,7 +60,7 @@ def pytest_collection(session: pytest.Session):
     """Imports and tests stay to the end. Nothing of them is garbage to be looked for, now or later."""
     gc.disable()
     try:
-        with counted.imports_alone(session.config):
+        with traced.only_imports_traced(session.config):
             return (yield)
     finally:
         gc.collect()
@@ -107,7 +107,7 @@ def pytest_runtest_protocol(item: pytest.Item):
     if not any(item.get_closest_marker(name) for name in ("processes", "browser")):
         _inside[:] = [item.nodeid]
     try:
-        with counted.followed(item):
+        with traced.traced(item):
             return (yield)
     finally:
         _inside.clear()

@@ -1,7 +1,7 @@
-"""Which tests count for coverage.
+"""Which tests coverage traces.
 
-To follow each line makes a test take twice as long. So coverage follows imports and, but for those below,
-what a test does and what is set up for it.
+Tracing makes a test take twice as long. So coverage traces the imports of the program and every test, with
+what is set up for it, except those listed here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-NOT_COUNTED = {
+NOT_TRACED = {
     "browser",
     "processes",
     "release",
@@ -29,22 +29,22 @@ NOT_COUNTED = {
 """Marks and modules. Their tests run many lines and say little of each, or few of them a million times."""
 
 PACKAGES = ("annotation", "generation", "metrics", "visage_app")
-_UNFOLLOWED = pytest.StashKey[bool]()
+_UNTRACED = pytest.StashKey[bool]()
 
 
-def choose(items: list[pytest.Item]) -> None:
-    """Note of each of `items` whether it counts."""
+def select(items: list[pytest.Item]) -> None:
+    """Note for each test whether it is traced."""
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
         module = item.getparent(pytest.Module)
         assert module is not None
-        item.stash[_UNFOLLOWED] = bool(NOT_COUNTED & {module.obj.__name__, *marks})
+        item.stash[_UNTRACED] = bool(NOT_TRACED & {module.obj.__name__, *marks})
 
 
 @contextmanager
-def followed(item: pytest.Item) -> Iterator[None]:
-    """Around a test: nothing is followed if it does not count."""
-    if not item.stash[_UNFOLLOWED]:
+def traced(item: pytest.Item) -> Iterator[None]:
+    """Around a test: pauses coverage if the test is not traced."""
+    if not item.stash[_UNTRACED]:
         yield
         return
     with _paused(item.config):
@@ -52,16 +52,16 @@ def followed(item: pytest.Item) -> Iterator[None]:
 
 
 @contextmanager
-def imports_alone(config: pytest.Config) -> Iterator[None]:
-    """Around the collection of tests, which takes three times as long where it is followed: of it, the
-    modules of the program that tests import are what counts."""
+def only_imports_traced(config: pytest.Config) -> Iterator[None]:
+    """Around the collection of tests, which takes three times as long when it is traced. Imports the program
+    first, so that these lines count, and pauses coverage for the rest."""
     if not _controller(config):
         yield
         return
     for name in PACKAGES:
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-            # the application that a server runs is made by its import, and wants static files
+            # the application that a server runs is made by its import, and needs static files
             if ".migrations" not in module.name and module.name != "visage_app.wsgi":
                 importlib.import_module(module.name)
     with _paused(config):
@@ -82,6 +82,6 @@ def _paused(config: pytest.Config) -> Iterator[None]:
 
 
 def _controller(config: pytest.Config):
-    """What follows lines in this process; None if the run has no --cov."""
+    """pytest-cov's controller in this process; None without --cov."""
     plugin = config.pluginmanager.getplugin("_cov")
     return plugin and plugin.cov_controller
