@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 import redis
 
@@ -74,6 +75,15 @@ def until_done(served: Installation, run: int, number: int) -> None:
     assert counted["jobs"].get("done", 0) >= number, counted
 
 
+def until_nobody_writes(served: Installation) -> None:
+    """Wait until PostgreSQL has done what a killed worker asked for: a commit under way still succeeds."""
+    clients = (
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type LIKE 'client%'"
+    )
+    with psycopg.connect(served.env["DATABASE_URL"], autocommit=True) as watch:
+        wait_for(lambda: len(watch.execute(clients).fetchall()) == 1, "somebody stays connected")
+
+
 def test_a_run_is_done_in_slices_by_all_workers_and_leaves_no_message(served: Installation, workers: Workers):
     run = act(served, "plan", 4000)
     both = [workers.start(), workers.start()]
@@ -94,6 +104,7 @@ def test_when_the_broker_is_emptied_the_sweep_rings_again(served: Installation, 
     broker = redis.Redis.from_url(BROKER)
     worker.kill()
     worker.wait()
+    until_nobody_writes(served)
     broker.flushdb()
     stopped = act(served, "count", run)
     workers.start()
