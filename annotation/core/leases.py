@@ -90,12 +90,19 @@ class Leases(Generic[T]):
         return self._rows(_pending(now) | _expired(now))
 
     def claim(
-        self, jobs: QuerySet[T], *, limit: int = 1, now: datetime | None = None, **values: Any
+        self,
+        jobs: QuerySet[T],
+        *,
+        limit: int = 1,
+        now: datetime | None = None,
+        key: UUID | None = None,
+        **values: Any,
     ) -> Claim[T] | None:
         """Claim up to `limit` of `jobs`, in their order; None if none can be claimed now.
 
         A job that was tried before is claimed last and alone: if it kills its worker, no other job is lost
-        with it. `values`: other columns to set.
+        with it. `key`: of other jobs of the same worker, which it completes together with these. `values`:
+        other columns to set.
         """
         now = now or timezone.now()
         with transaction.atomic(savepoint=False):
@@ -108,7 +115,7 @@ class Leases(Generic[T]):
             )
             if not ids:
                 return None
-            key = uuid4()
+            key = key or uuid4()
             self._rows(Q(pk__in=ids)).update(
                 state=JobState.CLAIMED,
                 claim=key,

@@ -25,11 +25,12 @@ from generation.backends.base import (
 )
 from generation.backends.model_servers import ModelServer
 from generation.backends.openai_errors import ErrorInAnswer, Filtered, Malformed, is_about
+from generation.backends.openai_requests import Sender
 from generation.backends.openai_server import Clock, Connection
 from generation.recipes.recipes import ImageRecipe
 
 if TYPE_CHECKING:
-    import openai
+    pass
 
 _PATH = "/images/generations"
 _IN_FLIGHT = 8
@@ -71,7 +72,7 @@ class OpenAITextToImage:
     async def generate(self, request: ImageRequest) -> GeneratedImage:
         """As RemoteTextToImage."""
         try:
-            data = await self._connection.ask(lambda client: self._send(client, request.prompt))
+            data = await self._connection.ask(lambda sender: self._send(sender, request.prompt))
             return GeneratedImage(await asyncio.to_thread(self._decoded, data))
         except Filtered as error:
             raise Refused(f"The server's filter refused this prompt: {error}") from None
@@ -79,7 +80,7 @@ class OpenAITextToImage:
     async def close(self) -> None:
         await self._connection.close()
 
-    async def _send(self, client: openai.AsyncOpenAI, prompt: str) -> bytes:
+    async def _send(self, sender: Sender, prompt: str) -> bytes:
         """The image's file. Models that always answer with the image itself refuse `response_format`."""
         import openai
 
@@ -92,11 +93,11 @@ class OpenAITextToImage:
         }
         named: dict[str, Any] = {"response_format": "b64_json"} if self._names_format else {}
         try:
-            answer = await self._connection.post(client, _PATH, {**fields, **named})
-        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            answer = await sender.post(_PATH, {**fields, **named})
+        except openai.APIStatusError as error:
             if not named or not is_about(error, "response_format", self._server):
                 raise
-            answer = await self._connection.post(client, _PATH, fields)
+            answer = await sender.post(_PATH, fields)
             self._names_format = False
         return self._file(answer)
 

@@ -7,22 +7,24 @@ here. Importing this module does not import openai.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from generation.backends.base import About, BackendError, Refused, ServerAway
 from generation.backends.model_servers import DEFAULT, ModelServer
 from generation.backends.openai_errors import ErrorInAnswer, Filtered, Malformed, Trouble, clean, trouble
-
-if TYPE_CHECKING:
-    import httpx2
-    import openai
+from generation.backends.openai_requests import (
+    CONNECT_SECONDS,
+    Sender,
+    client_settings,
+    http_settings,
+    json_of,
+    key_headers,
+)
 
 PATIENCE = 300.0
 """Seconds without any answer after which a server is away."""
@@ -31,7 +33,6 @@ MOST_FAILURES = 8
 MOST_WAITS = 60
 """The same for being told to wait."""
 _LONGEST_PAUSE = 60.0
-_CONNECT_SECONDS = 10.0
 _HIDING = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 """Servers that list models by other names than those by which they are asked (Azure: deployments)."""
 _Answer = TypeVar("_Answer")
@@ -54,10 +55,10 @@ class Connection:
         self.server = server
         self._timeout, self._clock = timeout, clock or Clock()
         self._open_at = self._answered_at = float("-inf")
-        self._client: openai.AsyncOpenAI | None = None
+        self._sender: Sender | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def ask(self, send: Callable[[openai.AsyncOpenAI], Awaitable[_Answer]]) -> _Answer:
+    async def ask(self, send: Callable[[Sender], Awaitable[_Answer]]) -> _Answer:
         """What `send` returns, tried again after failures that may pass.
 
         Raises Filtered, Refused, ServerAway, BackendError. No error refers to the request, whose headers hold
@@ -71,7 +72,7 @@ class Connection:
             while (pause := self._open_at - self._clock.monotonic()) > 0:
                 await self._clock.sleep(pause + self._clock.uniform(0, min(1.0, pause)))
             try:
-                answer = await send(self._current_client())
+                answer = await send(self._current_sender())
             except (openai.OpenAIError, ErrorInAnswer, Malformed) as error:
                 failure = _verdict(error, self.server, self._clock.time_of_day())
             else:
@@ -81,22 +82,10 @@ class Connection:
                 raise failure
             await self._clock.sleep(self._pause(asking, failure))
 
-    async def post(self, client: openai.AsyncOpenAI, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object with which the server answers `body`. openai's own methods for chat and images
-        check and convert each field, which takes longer than the rest of a request.
-
-        Raises openai's errors, Malformed.
-        """
-        import httpx2  # openai's own client
-
-        headers = _key_headers(self.server)
-        response = await client.post(path, cast_to=httpx2.Response, body=body, options={"headers": headers})
-        return _json_of(response)
-
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.close()
+        sender, self._sender = self._sender, None
+        if sender is not None and self._loop is asyncio.get_running_loop():
+            await sender.close()
 
     def _pause(self, asking: _Asking, failure: Trouble) -> float:
         """Seconds until the next try. Raises ServerAway, Refused."""
@@ -123,17 +112,12 @@ class Connection:
             self._open_at = max(self._open_at, now + pause)
         return pause
 
-    def _current_client(self) -> openai.AsyncOpenAI:
-        """A client of the running event loop: connections of another one cannot be used."""
-        import openai
-
+    def _current_sender(self) -> Sender:
+        """One of the running event loop: connections of another one cannot be used."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            # aiohttp's connections: httpx2's pool searches all of them for each request.
-            http = openai.DefaultAioHttpClient(**_http_settings(self._timeout))
-            self._client = openai.AsyncOpenAI(**_client_settings(self.server), http_client=http)
-            self._loop = loop
-        return self._client
+        if self._sender is None or self._loop is not loop:
+            self._sender, self._loop = Sender(self.server, timeout=self._timeout), loop
+        return self._sender
 
 
 @dataclass
@@ -152,18 +136,6 @@ def _verdict(error: Exception, server: ModelServer, now: float) -> Trouble | Exc
         return type(final)(*final.args)
 
 
-def _json_of(response: httpx2.Response) -> dict[str, Any]:
-    """The JSON object of a response. Raises Malformed."""
-    try:
-        found = json.loads(response.content)
-    except ValueError:
-        found = None
-    if isinstance(found, dict):
-        return found
-    kind = response.headers.get("content-type", "no type")
-    raise Malformed(f"answered with {kind} that is not the JSON of an answer: {response.text[:200]!r}")
-
-
 def first_request(server: ModelServer, *, model: str, unlisted: bool = False) -> None:
     """List the server's models. Raises BackendError if it cannot be reached, refuses the key, or does not
     serve `model`. A server without such a list, or one that is still loading its model, passes.
@@ -173,11 +145,11 @@ def first_request(server: ModelServer, *, model: str, unlisted: bool = False) ->
     import httpx2
     import openai
 
-    http = openai.DefaultHttpxClient(**_http_settings(_CONNECT_SECONDS * 3))
-    with openai.OpenAI(**_client_settings(server), http_client=http) as client:
+    http = openai.DefaultHttpxClient(**http_settings(CONNECT_SECONDS * 3))
+    with openai.OpenAI(**client_settings(server), http_client=http) as client:
         try:
-            listed = _json_of(
-                client.get("/models", cast_to=httpx2.Response, options={"headers": _key_headers(server)})
+            listed = json_of(
+                client.get("/models", cast_to=httpx2.Response, options={"headers": key_headers(server)})
             )
             problem = None
         except (openai.OpenAIError, Malformed) as error:
@@ -215,49 +187,3 @@ def _first_problem(error: Exception, server: ModelServer) -> str | None:
 
 def about(server: ModelServer, model: str) -> About:
     return About(model, "", server.where, {"openai": metadata.version("openai")})
-
-
-def _key_headers(server: ModelServer) -> dict[str, Any]:
-    """More headers of each request: without a key, openai's header of the key is omitted."""
-    import openai
-
-    return {} if server.key else {"Authorization": openai.omit}
-
-
-def _client_settings(server: ModelServer) -> dict[str, Any]:
-    """Arguments of OpenAI and AsyncOpenAI. All that they would read from the environment is set here: it is
-    meant for OpenAI, and must not go to other servers."""
-    import openai
-
-    headers: dict[str, Any] = {}
-    if server.key:  # in place of one of OPENAI_CUSTOM_HEADERS
-        headers["Authorization"] = f"Bearer {server.key}"
-    if server.name != DEFAULT:
-        lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-        names = [line.partition(":")[0].strip() for line in lines if ":" in line]
-        headers = dict.fromkeys([*names, "OpenAI-Organization", "OpenAI-Project"], openai.omit) | headers
-    return {
-        "base_url": server.url,
-        "api_key": server.key or "none",  # `_key_headers` omits the second
-        "default_headers": headers,
-        "max_retries": 0,
-    }
-
-
-def _http_settings(timeout: float) -> dict[str, Any]:
-    """Arguments of the HTTP clients. No redirects: a key goes to the server that was configured only."""
-    import openai
-
-    return {
-        "timeout": openai.Timeout(timeout, connect=_CONNECT_SECONDS, pool=None),
-        "limits": _limits(),
-        "follow_redirects": False,
-    }
-
-
-def _limits() -> Any:
-    """More connections than there can be askings in flight; the engine limits these. None would mean
-    aiohttp's own limit of 100."""
-    import httpx2
-
-    return httpx2.Limits(max_connections=2048, max_keepalive_connections=2048)

@@ -21,6 +21,7 @@ from generation.backends import model_servers, openai_server, options
 from generation.backends.base import FILTERED, BackendError, Question, Refused, Reply
 from generation.backends.model_servers import ModelServer
 from generation.backends.openai_errors import ErrorInAnswer, Filtered, is_about
+from generation.backends.openai_requests import Sender
 from generation.backends.openai_server import Clock, Connection
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 
@@ -109,23 +110,23 @@ class OpenAIAnswerer:
         """As RemoteAnswerer."""
         asked = await self._content(question)
         try:
-            return await self._connection.ask(lambda client: self._send(client, asked, question.seed))
+            return await self._connection.ask(lambda sender: self._send(sender, asked, question.seed))
         except Filtered:
             return Reply("", FILTERED)
 
     async def close(self) -> None:
         await self._connection.close()
 
-    async def _send(self, client: openai.AsyncOpenAI, asked: dict[str, Any], seed: int) -> Reply:
+    async def _send(self, sender: Sender, asked: dict[str, Any], seed: int) -> Reply:
         import openai
 
         dialect = self._dialect
         while True:
             try:
                 body = {**asked, **self._settings(dialect, seed), **self._options.body}
-                answer = await self._connection.post(client, self._path, body)
+                answer = await sender.post(self._path, body)
                 break
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            except openai.APIStatusError as error:
                 other = dialect.after(error, self._server)
                 if other is None:
                     raise

@@ -38,6 +38,8 @@ class _AnswerWriter(JobHandler):
 class CompletionHandler(_AnswerWriter):
     """Questions in text."""
 
+    opens_files = False
+
     def read(self, job: Job) -> Question:
         return Question(job.prompt, _seed(job))
 
@@ -72,6 +74,8 @@ class CompletionHandler(_AnswerWriter):
 class DescriptionHandler(CompletionHandler, ImageReader):
     """Questions about images. Those about one image follow each other: it is decoded once for all that are in
     memory at a time."""
+
+    opens_files = True
 
     def __init__(self, run: Run, recipe: Recipe, model: Any) -> None:
         super().__init__(run, recipe, model)

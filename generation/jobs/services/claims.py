@@ -1,6 +1,7 @@
 """Claim the jobs of a run, and end the run when none is left (docs/adr/0007-generation.md)."""
 
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -30,12 +31,13 @@ def claim(
     worker: str,
     leave_own: bool = False,
     budget: Budget | None = None,
+    key: UUID | None = None,
     now: datetime | None = None,
 ) -> Claim[Job] | None:
     """Lease up to `limit` jobs of a running run to `worker`; None if nothing can be claimed now.
 
     `leave_own`: leave jobs that failed here to other workers, for the length of a lease. `budget`: claim only
-    what the run's limits leave room for; several workers wait for each other then.
+    what the run's limits leave room for; several workers wait for each other then. `key`: as in Leases.claim.
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -49,7 +51,7 @@ def claim(
         if leave_own:
             recently = Q(not_before__isnull=False, not_before__gt=now - lease_length())
             jobs = jobs.exclude(recently, worker=worker[:200])
-        return JOBS.claim(jobs, limit=limit, now=now, worker=worker[:200])
+        return JOBS.claim(jobs, limit=limit, now=now, key=key, worker=worker[:200])
 
 
 def claimable_jobs(now: datetime | None = None) -> QuerySet[Job]:

@@ -46,6 +46,8 @@ class JobHandler:
 
     max_jobs = sys.maxsize
     """Jobs in one claim, at most, whatever the device holds."""
+    opens_files = True
+    """Whether `read` and `store` wait for files."""
     job_values: Mapping[str, Any] = {}
     """What a job that is done gets besides its state."""
 

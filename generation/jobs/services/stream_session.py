@@ -12,15 +12,13 @@ import asyncio
 import logging
 import os
 import time
-from collections import Counter, deque
-from collections.abc import Iterable
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
-from uuid import UUID
 
 from django.db import IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
@@ -37,22 +35,17 @@ from generation.models import Job
 from generation.recipes import limits
 
 log = logging.getLogger(__name__)
-_Claimed = tuple[Claim[Job], Job]
 
 
 @dataclass
 class _Ended:
-    """What came of the jobs of one claim that have ended. `failed` may be tried again, `refused` may not;
-    `later`: neither the job nor the model is to blame."""
+    """What came of the jobs that have ended. `failed` may be tried again, `refused` may not; `later`: neither
+    the job nor the model is to blame."""
 
-    claim: Claim[Job]
     made: list[JobResult] = field(default_factory=list)
     failed: dict[int, str] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
     later: dict[int, str] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.made) + len(self.failed) + len(self.refused) + len(self.later)
 
 
 class StreamSession:
@@ -61,11 +54,14 @@ class StreamSession:
     def __init__(self, turn: Turn, handler: JobHandler, model: RemoteModel) -> None:
         self._turn, self._handler = turn, handler
         self._places = limits.from_json(turn.run.limits).in_flight or model.in_flight
-        self._waiting: deque[_Claimed] = deque()
-        self._asked: dict[Future[JobResult], _Claimed] = {}
+        self._waiting: deque[Job] = deque()
+        self._asked: dict[Future[JobResult], Job] = {}
         self._finished: SimpleQueue[Future[JobResult]] = SimpleQueue()
-        self._open: Counter[UUID] = Counter()
-        """How many jobs of each claim have not ended."""
+        self._claim: Claim[Job] | None = None
+        """All jobs that wait or are asked: later claims have the key of the first, so that one transaction
+        stores what ends together."""
+        self._look_at = 0.0
+        """When to look whether the run goes on, by the monotonic clock."""
         self._made = self._failed = 0
         self._away = False
         self._heartbeat = Heartbeat()
@@ -84,29 +80,39 @@ class StreamSession:
         return self._made
 
     def _fill(self) -> None:
-        """Claim ahead, and ask until all places are taken."""
+        """Ask until all places are taken, and claim ahead."""
+        self._ask_waiting()
         # Jobs that were tried before are claimed one by one.
         wanted = max(1, self._places // 2)
         while len(self._waiting) < wanted and not self._away and not self._turn.must_stop():
-            claim = self._turn.claim(self._places)
+            claim = self._turn.claim(self._places, key=self._claim.key if self._claim else None)
             if claim is None:
                 break
-            self._heartbeat.add(claim)
+            self._waiting.extend(claim.jobs)
+            self._claim = replace(claim, jobs=(*self._asked.values(), *self._waiting))
+            self._heartbeat.add(self._claim)
             with_retries(partial(self._handler.claimed, claim.jobs))
-            self._open[claim.key] = len(claim.jobs)
-            self._waiting.extend((claim, job) for job in claim.jobs)
+            self._ask_waiting()
+
+    def _ask_waiting(self) -> None:
         while self._waiting and len(self._asked) < self._places:
-            claim, job = self._waiting.popleft()
+            job = self._waiting.popleft()
             future = run_coroutine(self._ask(job))
-            self._asked[future] = (claim, job)
+            self._asked[future] = job
             future.add_done_callback(self._finished.put)
 
     async def _ask(self, job: Job) -> JobResult:
         loop = asyncio.get_running_loop()
-        model_input = await loop.run_in_executor(self._threads, self._handler.read, job)
+        handler = self._handler
+        if handler.opens_files:
+            model_input = await loop.run_in_executor(self._threads, handler.read, job)
+        else:
+            model_input = handler.read(job)
         began = time.perf_counter()
-        output = await self._handler.ask(model_input)
+        output = await handler.ask(model_input)
         seconds = time.perf_counter() - began
+        if not handler.opens_files:
+            return JobResult(job, handler.store(job, output), seconds)
         while True:
             try:
                 stored = await loop.run_in_executor(self._threads, self._handler.store, job, output)
@@ -121,8 +127,8 @@ class StreamSession:
             else:
                 return JobResult(job, stored, seconds)
 
-    def _await(self) -> list[_Ended]:
-        """Wait until something has ended; what ended, by claim."""
+    def _await(self) -> _Ended:
+        """Wait until something has ended; what has."""
         ended: list[Future[JobResult]] = []
         while not ended:
             with suppress(Empty):
@@ -130,13 +136,14 @@ class StreamSession:
                 time.sleep(pauses.GATHER_SECONDS)
                 while True:
                     ended.append(self._finished.get_nowait())
-            if self._turn.must_stop_now():
-                self._release_waiting()
-        by_claim: dict[UUID, _Ended] = {}
+            if time.monotonic() >= self._look_at:
+                self._look_at = time.monotonic() + pauses.POLL_SECONDS
+                if self._turn.must_stop_now():
+                    self._release_waiting()
+        sorted_out = _Ended()
         for future in ended:
-            claim, job = self._asked.pop(future)
-            self._sort(future, job, by_claim.setdefault(claim.key, _Ended(claim)))
-        return list(by_claim.values())
+            self._sort(future, self._asked.pop(future), sorted_out)
+        return sorted_out
 
     def _sort(self, future: Future[JobResult], job: Job, ended: _Ended) -> None:
         try:
@@ -157,29 +164,29 @@ class StreamSession:
                 log.warning("job %s failed", job.pk, exc_info=True)
                 ended.failed[job.pk] = f"{type(error).__name__}: {error}"
 
-    def _store(self, all_ended: Iterable[_Ended]) -> None:
-        for ended in all_ended:
-            claim, number = ended.claim, len(ended)
-            if ended.made:
-                self._complete(ended)
-            if ended.refused:
-                with_retries(lambda: claim.fail(ended.refused, final=True))  # noqa: B023 - called at once
-            if ended.failed:
-                with_retries(lambda: claim.fail(ended.failed))  # noqa: B023
-            if ended.later:
-                later = timezone.now() + timedelta(seconds=pauses.SERVER_SECONDS)
-                message = next(iter(ended.later.values()))
-                with_retries(lambda: claim.release(ended.later, error=message, not_before=later))  # noqa: B023
-            self._failed += len(ended.failed) + len(ended.refused)
-            if (ended.failed or ended.refused) and self._failed > self._made:
-                with_retries(lambda: claims.pause_if_most_fail(self._turn.run.pk))
-            self._forget(claim, number)
+    def _store(self, ended: _Ended) -> None:
+        claim = self._claim
+        assert claim is not None, "what has ended was claimed"
+        if ended.made:
+            self._complete(claim, ended)
+        if ended.refused:
+            with_retries(partial(claim.fail, ended.refused, final=True))
+        if ended.failed:
+            with_retries(partial(claim.fail, ended.failed))
+        if ended.later:
+            later = timezone.now() + timedelta(seconds=pauses.SERVER_SECONDS)
+            message = next(iter(ended.later.values()))
+            with_retries(partial(claim.release, ended.later, error=message, not_before=later))
+        self._failed += len(ended.failed) + len(ended.refused)
+        if (ended.failed or ended.refused) and self._failed > self._made:
+            with_retries(partial(claims.pause_if_most_fail, self._turn.run.pk))
+            self._look_at = 0.0
         if self._away:
             self._release_waiting()
 
-    def _complete(self, ended: _Ended) -> None:
+    def _complete(self, claim: Claim[Job], ended: _Ended) -> None:
         try:
-            self._made += with_retries(lambda: self._handler.complete(ended.claim, ended.made))
+            self._made += with_retries(partial(self._handler.complete, claim, ended.made))
         except (OperationalError, InterfaceError):
             raise
         except Exception as error:
@@ -191,27 +198,18 @@ class StreamSession:
             ended.failed |= {one.job.pk: reason for one in ended.made}
             ended.made.clear()
 
-    def _forget(self, claim: Claim[Job], number: int) -> None:
-        self._open[claim.key] -= number
-        if not self._open[claim.key]:
-            del self._open[claim.key]
-            self._heartbeat.remove(claim)
-
     def _release_waiting(self) -> None:
         """Give back what was claimed and not asked."""
-        by_claim: dict[UUID, tuple[Claim[Job], list[int]]] = {}
-        while self._waiting:
-            claim, job = self._waiting.popleft()
-            by_claim.setdefault(claim.key, (claim, []))[1].append(job.pk)
-        for claim, ids in by_claim.values():
-            with_retries(lambda: claim.release(ids))  # noqa: B023 - called at once
-            self._forget(claim, len(ids))
+        ids = [job.pk for job in self._waiting]
+        self._waiting.clear()
+        if ids and self._claim is not None:
+            with_retries(partial(self._claim.release, ids))
 
     def _release_all(self) -> None:
         """Release what is still claimed: nothing, unless something went wrong."""
-        for future, (claim, job) in self._asked.items():
+        for future, job in self._asked.items():
             future.cancel()
-            self._waiting.append((claim, job))
+            self._waiting.append(job)
         self._asked.clear()
         try:
             self._release_waiting()

@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 from functools import partial
+from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
@@ -37,8 +38,9 @@ class Turn:
         self.leave_own = with_retries(workers.others().exists)
         self._budget = with_retries(lambda: Budget.of(run, recipe))
 
-    def claim(self, limit: int) -> Claim[Job] | None:
-        """Claim up to `limit` jobs; None if there are none, or if the run's limits leave no room."""
+    def claim(self, limit: int, *, key: UUID | None = None) -> Claim[Job] | None:
+        """Claim up to `limit` jobs; None if there are none, or if the run's limits leave no room.
+        `key`: as in Leases.claim."""
         claim = with_retries(
             partial(
                 claims.claim,
@@ -47,6 +49,7 @@ class Turn:
                 worker=self._worker,
                 leave_own=self.leave_own,
                 budget=self._budget,
+                key=key,
             )
         )
         if claim is not None and self._batches is not None:
