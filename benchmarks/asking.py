@@ -106,13 +106,20 @@ def undisturbed(run_id: int) -> tuple[float, int]:
 
 
 def with_kills(run_id: int, seconds: float) -> int:
-    """Kill the worker at random for `seconds`, then let the run end; returns the number of kills."""
+    """Kill the worker at random for `seconds`, each time once it has answers, then let the run end; returns
+    the number of kills."""
+    from generation.models import Answer
+
+    answers = Answer.objects.filter(run_id=run_id)
     dice = random.Random(1)
     worker, kills = begin(), 0
     start(run_id)
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        time.sleep(dice.uniform(4, 10))
+    while time.monotonic() < until and not finished(run_id):
+        before = answers.count()
+        while answers.count() == before and not finished(run_id):
+            time.sleep(0.1)
+        time.sleep(dice.uniform(0, 4))
         worker.send_signal(signal.SIGKILL)
         worker.wait()
         kills += 1

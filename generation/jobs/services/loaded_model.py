@@ -94,6 +94,7 @@ def load(recipe: Recipe) -> Loaded[Model]:
         fills_memory = _loaded[0].recipe.backend != FAKE and not is_remote(_loaded[0].model)
         _close(_loaded.pop().model)
         if fills_memory:  # to look for its parts among all objects takes up to half a second
+            gc.unfreeze()
             gc.collect()
     try:
         model = backends.load(recipe, device=settings.MODEL_DEVICE)
@@ -110,6 +111,8 @@ def load(recipe: Recipe) -> Loaded[Model]:
         raise BackendError(
             f"The model of this recipe could not be loaded: {type(error).__name__}: {error}"
         ) from error
+    # What is in memory now stays: to look for garbage in it stops all threads for a tenth of a second.
+    gc.freeze()
     _loaded.append(Loaded(recipe, model, getattr(model, "batch", 0)))
     return _loaded[0]
 
