@@ -72,15 +72,13 @@ class Sender:
 
 
 def _status_error(response: httpx2.Response) -> openai.APIStatusError:
-    """An error of this status, with the body as openai has it: what is under "error", or all of it."""
+    """An error of this status, with the body as JSON or text."""
     import openai
 
     try:
         body = json.loads(response.content)
     except ValueError:
         body = response.text
-    if isinstance(body, dict):
-        body = body.get("error", body)
     return openai.APIStatusError(f"status {response.status_code}", response=response, body=body)
 
 

@@ -156,7 +156,9 @@ def test_an_unexpected_error_is_tried_three_times(server):
     assert run.jobs.get(key="a").error == "ValueError: what is this?"
 
 
-def test_most_prompts_refused_pauses_the_run(server):
+def test_most_prompts_refused_pauses_the_run(server, monkeypatch):
+    # seconds in which nobody looks whether somebody else paused it
+    monkeypatch.setattr(pauses, "POLL_SECONDS", 600)
     asked = server(in_flight=1)
     for each in map(str, range(40)):
         asked.answers[each] = Refused("No.")

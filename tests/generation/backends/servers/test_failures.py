@@ -103,6 +103,8 @@ def test_no_answer_in_time(server, load, time):
     model._connection._timeout = 0.05
     server.faults.append(STALL)
     assert ask(model, "Hello?").text == "You said: Hello?"
+    server.always["Hello?"] = STALL
+    assert "did not answer in time" in raised(ServerAway, ask(model, "Hello?"))
 
 
 @pytest.mark.parametrize(
