@@ -178,10 +178,12 @@ class StreamSession:
             message = next(iter(ended.later.values()))
             with_retries(partial(claim.release, ended.later, error=message, not_before=later))
         self._failed += len(ended.failed) + len(ended.refused)
-        if (ended.failed or ended.refused) and self._failed > self._made:
-            with_retries(partial(claims.pause_if_most_fail, self._turn.run.pk))
-            self._look_at = 0.0
-        if self._away:
+        pauses_itself = (
+            (ended.failed or ended.refused)
+            and self._failed > self._made
+            and with_retries(partial(claims.pause_if_most_fail, self._turn.run.pk))
+        )
+        if pauses_itself or self._away:
             self._release_waiting()
 
     def _complete(self, claim: Claim[Job], ended: _Ended) -> None:

@@ -156,16 +156,18 @@ def test_an_unexpected_error_is_tried_three_times(server):
     assert run.jobs.get(key="a").error == "ValueError: what is this?"
 
 
-def test_most_prompts_refused_pauses_the_run(server, monkeypatch):
-    # seconds in which nobody looks whether somebody else paused it
+def test_most_prompts_refused_pauses_the_run_and_nothing_more_is_asked(server, monkeypatch):
+    # it pauses the run itself, and need not look whether somebody did
     monkeypatch.setattr(pauses, "POLL_SECONDS", 600)
-    asked = server(in_flight=1)
-    for each in map(str, range(40)):
-        asked.answers[each] = Refused("No.")
-    run = run_of(*map(str, range(40)))
+    asked = server(in_flight=32, together=32)
+    prompts = [str(number) for number in range(200)]
+    asked.answers |= dict.fromkeys(prompts, Refused("No."))
+    run = run_of(*prompts)
     work.work(run_id=run.pk)
     assert state(run)[0] == RunState.PAUSED
-    assert sum(asked.asked.values()) < 20
+    # those in the 32 places, and in places that fewer than ten refusals have left
+    assert asked.asked.total() < 32 + 10
+    assert JobState.CLAIMED not in counted(run)
 
 
 def test_a_text_that_no_database_takes_is_kept_as_far_as_it_can_be(server):
