@@ -47,7 +47,7 @@ class JobHandler:
     max_jobs = sys.maxsize
     """Jobs in one claim, at most, whatever the device holds."""
     opens_files = True
-    """Whether `read` and `store` wait for files."""
+    """Whether `read` and `store` wait for files, so that requests to a server must not wait for them."""
     job_values: Mapping[str, Any] = {}
     """What a job that is done gets besides its state."""
 

@@ -91,9 +91,9 @@ def load(recipe: Recipe) -> Loaded[Model]:
         return _loaded[0]
     # Two models do not fit on most GPUs, so the previous one is freed first.
     if _loaded:
-        fills_memory = _loaded[0].recipe.backend != FAKE and not is_remote(_loaded[0].model)
+        was_real = _loaded[0].recipe.backend != FAKE
         _close(_loaded.pop().model)
-        if fills_memory:  # to look for its parts among all objects takes up to half a second
+        if was_real:  # to look for its parts among all objects takes up to half a second
             gc.unfreeze()
             gc.collect()
     try:
@@ -111,8 +111,10 @@ def load(recipe: Recipe) -> Loaded[Model]:
         raise BackendError(
             f"The model of this recipe could not be loaded: {type(error).__name__}: {error}"
         ) from error
-    # What is in memory now stays: to look for garbage in it stops all threads for a tenth of a second.
-    gc.freeze()
+    if recipe.backend != FAKE:
+        # What is in memory now stays: to look for garbage in it stops all threads for a tenth of a second.
+        gc.collect()
+        gc.freeze()
     _loaded.append(Loaded(recipe, model, getattr(model, "batch", 0)))
     return _loaded[0]
 
