@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import weakref
 from dataclasses import replace
 from types import SimpleNamespace
@@ -83,6 +84,7 @@ def test_a_model_is_freed_before_another_is_loaded(monkeypatch):
     gone, found = weakref.ref(before), []
     loaded_model._loaded[:] = [loaded_model.Loaded(replace(RECIPE, backend="diffusers"), before, 8)]
     del before
+    gc.freeze()  # as after each load
     monkeypatch.setattr(backends, "load", lambda recipe, device: found.append(gone()) or Moody())
     loaded_model.load(RECIPE)
     assert found == [None]
