@@ -11,7 +11,7 @@ import base64
 import binascii
 import io
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import Image
 
@@ -28,9 +28,6 @@ from generation.backends.openai_errors import ErrorInAnswer, Filtered, Malformed
 from generation.backends.openai_requests import Sender
 from generation.backends.openai_server import Clock, Connection
 from generation.recipes.recipes import ImageRecipe
-
-if TYPE_CHECKING:
-    pass
 
 _PATH = "/images/generations"
 _IN_FLIGHT = 8

@@ -13,12 +13,14 @@ import logging
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from django.db import IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
@@ -102,20 +104,13 @@ class StreamSession:
             future.add_done_callback(self._finished.put)
 
     async def _ask(self, job: Job) -> JobResult:
-        loop = asyncio.get_running_loop()
-        handler = self._handler
-        if handler.opens_files:
-            model_input = await loop.run_in_executor(self._threads, handler.read, job)
-        else:
-            model_input = handler.read(job)
+        model_input = await self._without_waiting(self._handler.read, job)
         began = time.perf_counter()
-        output = await handler.ask(model_input)
+        output = await self._handler.ask(model_input)
         seconds = time.perf_counter() - began
-        if not handler.opens_files:
-            return JobResult(job, handler.store(job, output), seconds)
         while True:
             try:
-                stored = await loop.run_in_executor(self._threads, self._handler.store, job, output)
+                stored = await self._without_waiting(self._handler.store, job, output)
             except Exception as error:
                 if not storage_trouble.is_temporary(error):
                     raise
@@ -126,6 +121,12 @@ class StreamSession:
                 await asyncio.sleep(pauses.STORAGE_SECONDS)
             else:
                 return JobResult(job, stored, seconds)
+
+    async def _without_waiting(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a method of the handler returns; if it opens files, other askings go on meanwhile."""
+        if not self._handler.opens_files:
+            return function(*arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
 
     def _await(self) -> _Ended:
         """Wait until something has ended; what has."""
