@@ -6,5 +6,3 @@ STORAGE_SECONDS = 60.0
 """Until the storage is tried again."""
 SERVER_SECONDS = 60.0
 """Until a server that is away is asked again."""
-GATHER_SECONDS = 0.002
-"""After an answer from a server, for those that come with it: one transaction stores them all."""

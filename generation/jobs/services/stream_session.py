@@ -134,7 +134,6 @@ class StreamSession:
         while not ended:
             with suppress(Empty):
                 ended.append(self._finished.get(timeout=pauses.POLL_SECONDS))
-                time.sleep(pauses.GATHER_SECONDS)
                 while True:
                     ended.append(self._finished.get_nowait())
             if time.monotonic() >= self._look_at:
