@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.exceptions import EmptyResultSet
 from django.db.models import Count, F, QuerySet, Sum
-from django.db.models.functions import Mod
 
 from annotation.core import snapshots
 from annotation.models import ProfileAnswer, Study
@@ -33,13 +32,13 @@ def fingerprint(rows: QuerySet[Any]) -> list[int]:
     Answers are append-only, so the ids are enough: a new answer or revision has a new id, and a withdrawn or
     replaced one leaves the set. The squares distinguish sets of the same size and sum.
     """
-    remainder = Mod(F("pk"), _PRIME)
+    remainder = F("pk") % _PRIME  # not Mod: SQLite's is of floating-point numbers
     known = _cached.get()
     query = "" if known is None else _sql_of(rows)
     if known and query in known:
         return known[query]
     found = rows.order_by().aggregate(
-        count=Count("pk"), total=Sum("pk"), squares=Sum(Mod(remainder * remainder, _PRIME))
+        count=Count("pk"), total=Sum("pk"), squares=Sum((remainder * remainder) % _PRIME)
     )
     numbers = [int(found["count"]), int(found["total"] or 0), int(found["squares"] or 0)]
     if known is not None and query:

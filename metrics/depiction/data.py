@@ -25,7 +25,7 @@ from metrics.core import text_columns
 from metrics.core.answers import counted_judgements, counted_responses, stereotypes
 from metrics.core.fingerprints import fingerprint, offensiveness_fingerprint
 from metrics.core.stats.checks import Bools, Ints
-from metrics.core.text_columns import JoinedText
+from metrics.core.text_columns import JoinedOfAll
 
 _NONE_OF_ABOVE = 0  # stands for null in the text of an answer; no attribute has this key
 
@@ -199,7 +199,7 @@ def _read_responses(study: Study, task: Task | None, group: int) -> _Responses:
         ("slot__stratum", "answer"),
     )
     key, unit_of, slot, annotators = numbers
-    reserved, texts = texts_read
+    reserved, answers_read = texts_read
     if not len(key):
         return _Responses([], np.empty((0, 5), dtype=np.int64), ())
     units = units[:, np.lexsort(units[3:0:-1])]
@@ -209,16 +209,15 @@ def _read_responses(study: Study, task: Task | None, group: int) -> _Responses:
     image, image_set = units[4:, place]
     # not identified: the response is a cluster of its own (PROTOCOL §13)
     annotators = np.where(annotators == 0, -key, annotators)
-    stratum, strata = text_columns.factorize(reserved)
-    answer_of, texts_of_answers = text_columns.factorize(texts)
+    answer_of, texts_of_answers = answers_read.numbers, answers_read.texts
     # the same answer can have several texts, with the attributes in another order
     answers: dict[_Answer, int] = {}
     renumbered = np.empty(len(texts_of_answers), dtype=np.int64)
     _, first = np.unique(answer_of[order], return_index=True)
     for number in answer_of[order][np.sort(first)].tolist():
         renumbered[number] = answers.setdefault(_parse_answer(texts_of_answers[number]), len(answers))
-    each = np.column_stack([renumbered[answer_of], image, annotators, image_set, stratum])
-    return _Responses(list(answers), each[order], tuple(strata))
+    each = np.column_stack([renumbered[answer_of], image, annotators, image_set, reserved.numbers])
+    return _Responses(list(answers), each[order], tuple(reserved.texts))
 
 
 def _answer_text() -> Coalesce:
@@ -226,8 +225,8 @@ def _answer_text() -> Coalesce:
     texts are equal answers."""
     chosen = Case(When(value=1, then=Value(1)), default=Value(0))
     attribute = Coalesce("option__attribute_id", Value(_NONE_OF_ABOVE))
-    judgements = Judgement.objects.filter(response_id=OuterRef("pk")).order_by().values("response_id")
-    answer = judgements.annotate(answer=JoinedText(attribute * 2 + chosen))
+    judgements = Judgement.objects.filter(response_id=OuterRef("pk")).order_by()
+    answer = judgements.annotate(answer=JoinedOfAll(attribute * 2 + chosen))
     return Coalesce(Subquery(answer.values("answer")), Value(""), output_field=TextField())
 
 

@@ -1,6 +1,7 @@
 """Ratings of depiction tasks, computed from the frames of the scores so that one read serves both."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,8 +59,8 @@ def tally_by_image(frame: GroupFrame, *, by_stratum: bool = False) -> Tally:
     order = np.lexsort((strata, frame.images))
     keys = np.stack([frame.images, strata])[:, order]
     starts = np.flatnonzero(np.concatenate([[True], (np.diff(keys) != 0).any(axis=0)]))
-    answers = frame.answers[order]
-    shown, selected = (np.add.reduceat(of.astype(np.int32)[answers], starts) for of in (frame.n, frame.k))
+    times = _times_given(frame.answers[order], starts, len(frame.n))
+    shown, selected = (times @ of.astype(np.int32) for of in (frame.n, frame.k))
     row, column = np.nonzero(shown)
     return Tally(
         group_id=frame.group_id,
@@ -71,3 +72,12 @@ def tally_by_image(frame: GroupFrame, *, by_stratum: bool = False) -> Tally:
         stratum=keys[1, starts[row]].astype(np.int32),
         strata=frame.strata,
     )
+
+
+def _times_given(answers: Ints, starts: Ints, different: int) -> Any:
+    """How often each of the `different` answers was given in each block of `answers`, which begin at
+    `starts`, as a sparse matrix (blocks, different)."""
+    from scipy.sparse import csr_array
+
+    ends = np.append(starts, len(answers))
+    return csr_array((np.ones(len(answers), dtype=np.int32), answers, ends), shape=(len(starts), different))

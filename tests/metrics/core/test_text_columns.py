@@ -13,22 +13,23 @@ pytestmark = pytest.mark.django_db
 def test_numbers_and_texts_come_back_in_step():
     words = ["a,b", "two\nlines", "não", "quote 'em", "0"]
     made = {Attribute.objects.create(text=text).pk: text for text in words}
-    (keys,), (texts,) = text_columns.read_integers_and_texts(
+    (keys,), (read,) = text_columns.read_integers_and_texts(
         Attribute.objects.filter(pk__in=made), ("pk",), ("text",)
     )
+    texts = [read.texts[number] for number in read.numbers]
     assert dict(zip(keys.tolist(), texts, strict=True)) == made
 
 
 def test_no_rows_are_no_numbers():
-    (keys,), (texts,) = text_columns.read_integers_and_texts(
+    (keys,), (read,) = text_columns.read_integers_and_texts(
         Attribute.objects.filter(text="none"), ("pk",), ("text",)
     )
-    assert (keys.tolist(), texts) == ([], [])
+    assert (keys.tolist(), read.numbers.tolist(), read.texts) == ([], [], [])
 
 
 def test_texts_are_numbered_in_the_order_in_which_they_first_occur():
-    places, known = text_columns.factorize(["b", "a", "b", ""])
-    assert (places.tolist(), known) == ([0, 1, 0, 2], ["b", "a", ""])
+    read = text_columns._numbered("\x1e".join(["b", "a", "b", ""]))
+    assert (read.numbers.tolist(), read.texts) == ([0, 1, 0, 2], ["b", "a", ""])
 
 
 def test_a_response_that_says_nothing_is_one_of_the_responses_wherever_it_stands():
