@@ -6,18 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from django.db.models import (
-    Case,
-    Count,
-    Exists,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    TextField,
-    Value,
-    When,
-)
+from django.db.models import Count, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Coalesce
 
 from annotation.models import Attribute, IdentityGroup, Judgement, Study, Task, Unit
@@ -223,10 +212,11 @@ def _read_responses(study: Study, task: Task | None, group: int) -> _Responses:
 def _answer_text() -> Coalesce:
     """The answer of a response as text: for each attribute twice its key, plus 1 if it was selected. Equal
     texts are equal answers."""
-    chosen = Case(When(value=1, then=Value(1)), default=Value(0))
-    attribute = Coalesce("option__attribute_id", Value(_NONE_OF_ABOVE))
+    # numbers stand in the SQL, as separators do (text_columns.py)
+    attribute = Func(F("option__attribute_id"), template=f"COALESCE(%(expressions)s, {_NONE_OF_ABOVE}) * 2")
+    chosen = Func(F("value"), template="CASE WHEN %(expressions)s = 1 THEN 1 ELSE 0 END")
     judgements = Judgement.objects.filter(response_id=OuterRef("pk")).order_by()
-    answer = judgements.annotate(answer=JoinedOfAll(attribute * 2 + chosen))
+    answer = judgements.annotate(answer=JoinedOfAll(attribute + chosen))
     return Coalesce(Subquery(answer.values("answer")), Value(""), output_field=TextField())
 
 
