@@ -34,6 +34,7 @@ _RESERVED = {
 }
 _ENDINGS = {"content_filter": FILTERED, "eos": "stop", "end_turn": "stop", "max_tokens": "length"}
 _LONGEST_ENDING = 30
+_MOST_TOKENS = 2**31 - 1
 _FORMATS = ("png", "jpeg")
 _JPEG_QUALITY = 95
 
@@ -247,4 +248,6 @@ def _text(content: Any) -> str:
 
 
 def _count(number: Any) -> int | None:
-    return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else None
+    """A number of tokens; None for what is none, or more than an answer's column holds."""
+    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    return number if is_whole and 0 <= number <= _MOST_TOKENS else None

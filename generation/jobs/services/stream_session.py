@@ -22,16 +22,18 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from django.db import IntegrityError, InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from annotation.core import storage_trouble
 from annotation.core.leases import Claim, Heartbeat
 from generation.backends.base import BackendError, Refused, RemoteModel, ServerAway
+from generation.core.texts import storable
 from generation.jobs.services import claims, pauses
 from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
 from generation.jobs.services.loaded_model import run_coroutine
 from generation.jobs.services.retries import with_retries
+from generation.jobs.services.storing import store_all
 from generation.jobs.services.turn import Turn
 from generation.models import Job
 from generation.recipes import limits
@@ -162,13 +164,15 @@ class StreamSession:
                 ended.later[job.pk] = storage_trouble.message(error)
             else:
                 log.warning("job %s failed", job.pk, exc_info=True)
-                ended.failed[job.pk] = f"{type(error).__name__}: {error}"
+                ended.failed[job.pk] = storable(f"{type(error).__name__}: {error}")
 
     def _store(self, ended: _Ended) -> None:
         claim = self._claim
         assert claim is not None, "what has ended was claimed"
         if ended.made:
-            self._complete(claim, ended)
+            stored, unstorable = store_all(self._handler, claim, ended.made)
+            self._made += stored
+            ended.failed |= unstorable
         if ended.refused:
             with_retries(partial(claim.fail, ended.refused, final=True))
         if ended.failed:
@@ -185,20 +189,6 @@ class StreamSession:
         )
         if pauses_itself or self._away:
             self._release_waiting()
-
-    def _complete(self, claim: Claim[Job], ended: _Ended) -> None:
-        try:
-            self._made += with_retries(partial(self._handler.complete, claim, ended.made))
-        except (OperationalError, InterfaceError):
-            raise
-        except Exception as error:
-            log.warning("the results of %s jobs could not be stored", len(ended.made), exc_info=True)
-            cause = (
-                "its place is already taken" if isinstance(error, IntegrityError) else type(error).__name__
-            )
-            reason = f"The result could not be stored ({cause}): {error}"
-            ended.failed |= {one.job.pk: reason for one in ended.made}
-            ended.made.clear()
 
     def _release_waiting(self) -> None:
         """Give back what was claimed and not asked."""

@@ -173,3 +173,13 @@ def test_odd_answers(server, load):
     model = load()
     replies = [ask(model, "Hello?") for _ in range(3)]
     assert replies == [Reply("Hello there", "stop"), Reply("", "stop"), Reply("", "7")]
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"), [(2**31 - 1, 2**31 - 1), (2**31, None), (10**30, None), (-4, None), (True, None)]
+)
+def test_a_number_of_tokens_that_cannot_be_is_not_told(server, load, told, kept):
+    choices = [{"message": {"content": "hi"}, "finish_reason": "stop"}]
+    usage = {"prompt_tokens": told, "completion_tokens": told}
+    server.faults.append(Fault("raw", body={"choices": choices, "usage": usage}))
+    assert ask(load(), "Hello?") == Reply("hi", "stop", kept, kept)
