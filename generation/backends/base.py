@@ -47,7 +47,12 @@ def is_device_error(error: BaseException) -> bool:
 
 
 class ServerAway(Exception):
-    """A server gave no answer, or asks to wait for long. The job is not to blame and is asked again later."""
+    """A server gave no answer, or asks to wait for long. The job is not to blame and is asked again later:
+    `seconds` later at least, if the server says how long."""
+
+    def __init__(self, message: str, seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class Refused(Exception):

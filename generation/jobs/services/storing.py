@@ -7,7 +7,6 @@ from functools import partial
 from django.db import IntegrityError, InterfaceError, OperationalError
 
 from annotation.core.leases import Claim
-from generation.core.texts import storable
 from generation.jobs.services.handlers import JobHandler, JobResult
 from generation.jobs.services.retries import with_retries
 from generation.models import Job
@@ -44,4 +43,4 @@ def store_all(
 
 def _reason(error: Exception) -> str:
     cause = "its place is already taken" if isinstance(error, IntegrityError) else type(error).__name__
-    return storable(f"The result could not be stored ({cause}): {error}")
+    return f"The result could not be stored ({cause}): {error}"

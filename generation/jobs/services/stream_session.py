@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -68,6 +68,8 @@ class StreamSession:
         """When to look whether the run goes on, by the monotonic clock."""
         self._made = self._failed = 0
         self._away = False
+        self._held_until: datetime | None = None
+        """Until when the server asked to wait, if that is long."""
         self._heartbeat = Heartbeat()
         self._threads = ThreadPoolExecutor(min(16, (os.cpu_count() or 1) + 2), thread_name_prefix="files")
 
@@ -156,6 +158,7 @@ class StreamSession:
             ended.later[job.pk] = str(error)
         except ServerAway as error:
             self._away = True
+            self._hold_back(error.seconds or 0.0)
             ended.later[job.pk] = str(error)
         except (Refused, JobRefused) as error:
             ended.refused[job.pk] = str(error)
@@ -178,7 +181,7 @@ class StreamSession:
         if ended.failed:
             with_retries(partial(claim.fail, ended.failed))
         if ended.later:
-            later = timezone.now() + timedelta(seconds=pauses.SERVER_SECONDS)
+            later = self._held_until or timezone.now() + timedelta(seconds=pauses.SERVER_SECONDS)
             message = next(iter(ended.later.values()))
             with_retries(partial(claim.release, ended.later, error=message, not_before=later))
         self._failed += len(ended.failed) + len(ended.refused)
@@ -190,12 +193,18 @@ class StreamSession:
         if pauses_itself or self._away:
             self._release_waiting()
 
+    def _hold_back(self, seconds: float) -> None:
+        """Have no job of the run asked for so long, by anybody: each would be refused as this one was."""
+        if self._held_until is None and seconds > pauses.SERVER_SECONDS:
+            self._held_until = timezone.now() + timedelta(seconds=seconds)
+            with_retries(partial(claims.hold_back, run_id=self._turn.run.pk, until=self._held_until))
+
     def _release_waiting(self) -> None:
         """Give back what was claimed and not asked."""
         ids = [job.pk for job in self._waiting]
         self._waiting.clear()
         if ids and self._claim is not None:
-            with_retries(partial(self._claim.release, ids))
+            with_retries(partial(self._claim.release, ids, not_before=self._held_until))
 
     def _release_all(self) -> None:
         """Release what is still claimed: nothing, unless something went wrong."""

@@ -45,11 +45,16 @@ class Server:
         pass
 
 
-def run_of(*prompts: str, recipe: CompletionRecipe | None = None, limits: Limits | None = None):
+def run_of(
+    *prompts: str,
+    recipe: CompletionRecipe | None = None,
+    limits: Limits | None = None,
+    name: str = "asked",
+):
     """A running run that asks these prompts."""
     plan = plans.plan_askings(
         recipe=recipe or CompletionRecipe(model="m", max_tokens=10),
-        name="asked",
+        name=name,
         askings=[Asking(prompt, prompt) for prompt in prompts],
         limits=limits,
     )

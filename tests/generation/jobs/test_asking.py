@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from annotation.core.leases import JobState
 from generation.backends.base import BackendError, Refused, Reply, ServerAway
-from generation.jobs.services import pauses, work
+from generation.jobs.services import claims, pauses, work
 from generation.models import Answer, RunState
 from generation.recipes.askings import CompletionRecipe
 from generation.recipes.limits import Limits
@@ -70,6 +73,40 @@ def test_a_server_that_is_away_costs_no_attempt(server):
     while work.work(run_id=run.pk):
         pass
     assert counted(run) == {JobState.DONE: 2}
+
+
+@pytest.mark.parametrize("seconds", [7200.0, 90.0])
+def test_a_server_that_asks_to_wait_is_asked_nothing_of_the_run_until_then(server, monkeypatch, seconds):
+    monkeypatch.setattr(pauses, "SERVER_SECONDS", 60)
+    monkeypatch.setattr(claims, "_HELD_AT_ONCE", 2)
+    asked = server(in_flight=2)
+    asked.answers["a"] = ServerAway("Slow down.", seconds)
+    run, other = run_of("a", *map(str, range(9))), run_of("other", name="other")
+    before = timezone.now()
+    while work.work(run_id=run.pk):
+        pass
+    assert asked.asked.total() <= 2, "those in flight"
+    open_jobs = run.jobs.exclude(state=JobState.DONE)
+    assert set(open_jobs.values_list("state", "attempts")) == {(JobState.PENDING, 0)}
+    then = before + timedelta(seconds=seconds)
+    assert min(open_jobs.values_list("not_before", flat=True)) >= then
+    assert work.runs_needing_work() == [other.pk]
+    open_jobs.update(not_before=timezone.now())
+    del asked.answers["a"]
+    while work.work(run_id=run.pk):
+        pass
+    assert counted(run) == {JobState.DONE: 10}
+
+
+def test_a_server_that_asks_to_wait_for_less_than_a_minute_is_asked_after_a_minute(server, monkeypatch):
+    monkeypatch.setattr(pauses, "SERVER_SECONDS", 60)
+    asked = server(in_flight=1)
+    asked.answers["a"] = ServerAway("Slow down.", 5.0)
+    run = run_of("a", "b")
+    before = timezone.now()
+    work.work(run_id=run.pk)
+    assert run.jobs.get(key="a").not_before >= before + timedelta(seconds=60)
+    assert run.jobs.get(key="b").not_before is None
 
 
 def test_an_error_that_a_person_has_to_mend_pauses_the_run_and_keeps_what_is_answered(server):

@@ -42,6 +42,17 @@ def test_a_picture_whose_place_is_taken_costs_the_others_of_its_batch_nothing(mo
     assert set(run.jobs.filter(state=JobState.DONE).values_list("attempts", flat=True)) == {1}
 
 
+def test_a_run_pauses_when_most_of_what_it_makes_cannot_be_stored(model):
+    run = run_of_pictures(3)
+    for job in run.jobs.all():
+        Image.objects.create(
+            image_set=run.image_set, group=job.group, index=job.index, width=8, height=8, reference="a.png"
+        )
+    work.work(run_id=run.pk)
+    assert state(run)[0] == RunState.PAUSED
+    assert "Most jobs fail: 3 of 3 so far. The first error: The result could not be stored" in run.error
+
+
 def test_the_reason_why_an_answer_ended_is_kept_as_far_as_it_can_be(server):
     asked = server()
     asked.answers["a"] = Reply("text", ODD)

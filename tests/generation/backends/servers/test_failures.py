@@ -63,8 +63,45 @@ def test_all_askings_wait_when_one_is_told_to(server, load, time):
 
 def test_a_server_that_limits_for_hours_is_away_at_once(server, load, time):
     server.faults.append(limited("7200"))
-    assert "asks to wait 7200 s" in raised(ServerAway, ask(load(), "Hello?"))
+    away = ask(load(), "Hello?")
+    assert "asks to wait 7200 s" in raised(ServerAway, away)
+    assert 7200 <= away.seconds <= 7202
     assert time.slept == []
+
+
+@pytest.mark.parametrize("after", ["1e300", "inf", "200000"])
+def test_a_server_is_asked_again_after_a_day_however_long_it_asks_to_wait(server, load, time, after):
+    server.faults.append(limited(after))
+    away = ask(load(), "Hello?")
+    assert raised(ServerAway, away).endswith("asks to wait more than a day.")
+    assert away.seconds == 86_400
+
+
+def test_nothing_is_asked_of_a_server_that_limits_for_hours_until_these_are_over(server, load, time):
+    model = load()
+
+    async def one_after_another():
+        server.faults.append(limited("7200"))
+        found = []
+        for prompt, at in (("a", 0.0), ("b", 3000.0), ("c", 6950.0)):
+            time.now = at
+            found += await asyncio.gather(model.answer(Question(prompt, 1)), return_exceptions=True)
+        await model.close()
+        return found
+
+    first, second, third = coroutines.run(one_after_another())
+    assert raised(ServerAway, second) == str(first)
+    assert 4200 <= second.seconds <= 4202
+    assert third.text == "You said: c"
+    assert server.asked == {"a": 1, "c": 1}
+    assert time.now >= 7200
+
+
+def test_a_server_that_limits_for_a_while_again_and_again_is_asked_no_earlier(server, load, time):
+    server.always["Hello?"] = limited("100")
+    away = ask(load(), "Hello?")
+    assert "asks to wait 100 s" in raised(ServerAway, away)
+    assert 100 <= away.seconds <= 101
 
 
 @pytest.mark.parametrize("fault", [error(500, "Oops"), error(502), limited("0"), DROP, HALF, HTML, GARBAGE])
