@@ -116,12 +116,14 @@ FILTERED = "filter"
 @dataclass(frozen=True)
 class Reply:
     """An answer. `ended`: why: "stop" (by itself), "length" (at `max_tokens`), FILTERED, or a word of the
-    server's own. Tokens: None if the server does not count them."""
+    server's own. Tokens: None if the server does not count them. `reason`: what the server says when it is
+    FILTERED."""
 
     text: str
     ended: str
     tokens_in: int | None = None
     tokens_out: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)

@@ -112,8 +112,8 @@ class OpenAIAnswerer:
         asked = await self._content(question)
         try:
             return await self._connection.ask(lambda sender: self._send(sender, asked, question.seed))
-        except Filtered:
-            return Reply("", FILTERED)
+        except Filtered as error:
+            return Reply("", FILTERED, reason=str(error))
 
     async def close(self) -> None:
         await self._connection.close()

@@ -61,6 +61,7 @@ class CompletionHandler(_AnswerWriter):
                 tokens_in=one.output.tokens_in,
                 tokens_out=one.output.tokens_out,
                 seconds=one.seconds,
+                extra={"reason": storable(one.output.reason)} if one.output.reason else {},
             )
             for one in results
         )

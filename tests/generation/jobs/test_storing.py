@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.urls import reverse
 
 from annotation.core.leases import JobState
 from annotation.models import Image
@@ -14,6 +15,7 @@ from generation.plans import services as plans
 from generation.plans.askings import Asking
 from generation.recipes.askings import ClassificationRecipe
 from generation.runs import services as runs
+from tests import factories
 from tests.generation.jobs.asked import run_of
 from tests.generation.jobs.world import counted, run_of_pictures, state
 
@@ -59,6 +61,18 @@ def test_the_reason_why_an_answer_ended_is_kept_as_far_as_it_can_be(server):
     run = run_of("a")
     assert work.work(run_id=run.pk) == 1
     assert Answer.objects.get(run=run).ended == KEPT
+
+
+def test_the_reason_of_a_filter_is_kept_and_stands_on_the_page_of_the_answer(server, client):
+    asked = server()
+    asked.answers["a"] = Reply("", "filter", reason=ODD)
+    run = run_of("a", "b")
+    assert work.work(run_id=run.pk) == 2
+    job = run.jobs.get(key="a")
+    assert job.answer.extra == {"reason": KEPT}
+    assert run.jobs.get(key="b").answer.extra == {}
+    client.force_login(factories.user("maker", lead=True))
+    assert KEPT in client.get(reverse("run_answer", args=[run.pk, job.pk])).text
 
 
 def test_an_error_that_no_database_takes_is_kept_as_far_as_it_can_be(server):
