@@ -16,7 +16,15 @@ from typing import TypeVar
 
 from generation.backends.base import About, BackendError, Refused, ServerAway
 from generation.backends.model_servers import DEFAULT, ModelServer
-from generation.backends.openai_errors import ErrorInAnswer, Filtered, Malformed, Trouble, clean, trouble
+from generation.backends.openai_errors import (
+    ErrorInAnswer,
+    Filtered,
+    Malformed,
+    Trouble,
+    clean,
+    followed,
+    trouble,
+)
 from generation.backends.openai_requests import (
     CONNECT_SECONDS,
     Sender,
@@ -102,8 +110,9 @@ class Connection:
         asking.waits += others_answered and failure.busy
         asking.failed_at = now
         if asking.failures >= MOST_FAILURES or asking.waits >= MOST_WAITS:
+            tries = f"(after {asking.tries} tries, between which others were answered)"
             raise Refused(
-                f"{failure.message} (after {asking.tries} tries, between which others were answered)"
+                f"{failure.message} {tries}. Plan another prompt, or mend the server and retry the job."
             )
         backoff = min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(asking.tries, 10))
         if failure.after is None:
@@ -111,7 +120,7 @@ class Connection:
         else:
             pause = max(failure.after, min(1.0, backoff)) + self._clock.uniform(0, min(1.0, backoff))
         pause = min(pause, LONGEST_WAIT)
-        message = f"{failure.message}{_wish(failure.after)}"
+        message = followed(failure.message, _wish(failure.after)) if failure.after else failure.message
         if failure.busy and now + pause > self._open_at:
             self._open_at, self._closed_by = now + pause, message
         if now + pause - max(asking.began, self._answered_at) > PATIENCE:
@@ -126,11 +135,9 @@ class Connection:
         return self._sender
 
 
-def _wish(seconds: float | None) -> str:
-    """How long a server asks to wait, for people; empty if it does not."""
-    if not seconds:
-        return ""
-    return f" It asks to wait {f'{seconds:.0f} s' if seconds <= LONGEST_WAIT else 'more than a day'}."
+def _wish(seconds: float) -> str:
+    """How long a server asks to wait, for people."""
+    return f"It asks to wait {f'{seconds:.0f} s' if seconds <= LONGEST_WAIT else 'more than a day'}."
 
 
 @dataclass

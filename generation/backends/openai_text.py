@@ -20,7 +20,7 @@ from PIL.Image import Image
 from generation.backends import model_servers, openai_server, options
 from generation.backends.base import FILTERED, BackendError, Question, Refused, Reply
 from generation.backends.model_servers import ModelServer
-from generation.backends.openai_errors import ErrorInAnswer, Filtered, is_about
+from generation.backends.openai_errors import RETRY, ErrorInAnswer, Filtered, is_about
 from generation.backends.openai_requests import Sender
 from generation.backends.openai_server import Clock, Connection
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
@@ -132,7 +132,7 @@ class OpenAIAnswerer:
                 if other is None:
                     raise
                 dialect = other
-        reply = _read(answer)
+        reply = _read(answer, self._server)
         self._learn(dialect)
         return reply
 
@@ -218,14 +218,14 @@ def _data_url(image: Image, image_format: str) -> str:
     return f"data:image/{image_format};base64,{base64.b64encode(written.getvalue()).decode()}"
 
 
-def _read(answer: Mapping[str, Any]) -> Reply:
+def _read(answer: Mapping[str, Any], server: ModelServer) -> Reply:
     """The reply in a server's JSON. Raises ErrorInAnswer, Refused."""
     choices = answer.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, Mapping):
         if answer.get("error"):
             raise ErrorInAnswer(answer)
-        raise Refused("The server answered without any choice, so there is no text.")
+        raise Refused(f"The server {server.where} answered without any choice, so there is no text. {RETRY}")
     message = choice.get("message") or {}
     message = message if isinstance(message, Mapping) else {}
     text = _text(message.get("content") if "message" in choice else choice.get("text"))

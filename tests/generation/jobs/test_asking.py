@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.core.leases import JobState
@@ -14,6 +15,7 @@ from generation.models import Answer, RunState
 from generation.recipes.askings import CompletionRecipe
 from generation.recipes.limits import Limits
 from generation.runs import services as runs
+from tests import factories
 from tests.generation.jobs.asked import run_of
 from tests.generation.jobs.world import counted, state
 
@@ -47,7 +49,7 @@ def test_as_many_are_asked_at_once_as_there_are_places(server, limits, most):
     assert asked.most == most
 
 
-def test_a_refused_prompt_is_not_asked_again_and_stops_no_other(server):
+def test_a_refused_prompt_is_not_asked_again_as_the_page_says_and_stops_no_other(server, client):
     asked = server()
     asked.answers["b"] = Refused("The prompt is too long.")
     run = run_of("a", "b", "c")
@@ -55,6 +57,9 @@ def test_a_refused_prompt_is_not_asked_again_and_stops_no_other(server):
     assert asked.asked["b"] == 1
     assert counted(run) == {JobState.DONE: 2, JobState.FAILED: 1}
     assert run.jobs.get(key="b").error == "The prompt is too long."
+    client.force_login(factories.user("maker", lead=True))
+    page = client.get(reverse("run", args=[run.pk])).text
+    assert "up to three attempts. One that a server refused for good is not" in page
 
 
 def test_a_server_that_is_away_costs_no_attempt(server):
