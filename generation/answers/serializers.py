@@ -47,7 +47,8 @@ class OneAnswerSerializer(serializers.Serializer[Any]):
 
     asking = AnswerSerializer(source="row")
     extra = serializers.DictField(
-        source="found.extra", help_text="Further fields of an answer made elsewhere."
+        source="found.extra",
+        help_text="Further fields of an answer made elsewhere; `reason`: what a server says of its filter.",
     )
     worker = serializers.CharField(source="found.worker", allow_blank=True)
     attempts = serializers.IntegerField(source="found.attempts")

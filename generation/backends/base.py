@@ -47,7 +47,12 @@ def is_device_error(error: BaseException) -> bool:
 
 
 class ServerAway(Exception):
-    """A server gave no answer, or asks to wait for long. The job is not to blame and is asked again later."""
+    """A server gave no answer, or asks to wait for long. The job is not to blame and is asked again later:
+    `seconds` later at least, if the server says how long."""
+
+    def __init__(self, message: str, seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class Refused(Exception):
@@ -111,12 +116,14 @@ FILTERED = "filter"
 @dataclass(frozen=True)
 class Reply:
     """An answer. `ended`: why: "stop" (by itself), "length" (at `max_tokens`), FILTERED, or a word of the
-    server's own. Tokens: None if the server does not count them."""
+    server's own. Tokens: None if the server does not count them. `reason`: what the server says when it is
+    FILTERED."""
 
     text: str
     ended: str
     tokens_in: int | None = None
     tokens_out: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from generation.backends.base import (
     RemoteTextToImage,
 )
 from generation.backends.model_servers import ModelServer
-from generation.backends.openai_errors import ErrorInAnswer, Filtered, Malformed, is_about
+from generation.backends.openai_errors import RETRY, ErrorInAnswer, Filtered, Malformed, followed, is_about
 from generation.backends.openai_requests import Sender
 from generation.backends.openai_server import Clock, Connection
 from generation.recipes.recipes import ImageRecipe
@@ -72,7 +72,8 @@ class OpenAITextToImage:
             data = await self._connection.ask(lambda sender: self._send(sender, request.prompt))
             return GeneratedImage(await asyncio.to_thread(self._decoded, data))
         except Filtered as error:
-            raise Refused(f"The server's filter refused this prompt: {error}") from None
+            said = f"The filter of the server {self._server.where} refused this prompt: {error}"
+            raise Refused(followed(said, "Plan another prompt.")) from None
 
     async def close(self) -> None:
         await self._connection.close()
@@ -104,7 +105,7 @@ class OpenAITextToImage:
         if not isinstance(entry, Mapping):
             if answer.get("error"):
                 raise ErrorInAnswer(answer)
-            raise Refused("The server answered without an image.")
+            raise Refused(f"The server {self._server.where} answered without an image. {RETRY}")
         if isinstance(encoded := entry.get("b64_json"), str):
             try:
                 return base64.b64decode(encoded, validate=True)
@@ -121,7 +122,9 @@ class OpenAITextToImage:
             with Image.open(io.BytesIO(data)) as opened:
                 image = opened.convert("RGB")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise Refused(f"The server answered with a file that is no image ({error}).") from error
+            raise Refused(
+                f"The server {self._server.where} answered with a file that is no image ({error}). {RETRY}"
+            ) from error
         size = self._recipe.width, self._recipe.height
         if image.size != size:
             raise BackendError(

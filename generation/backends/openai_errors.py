@@ -30,6 +30,11 @@ _TOO_LONG = ("context length", "context_length", "context window", "context size
 _SETTINGS = {
     *("model", "temperature", "top_p", "stop", "max_tokens", "max_completion_tokens", "size", "n", "quality"),
 }
+_SHORTEN = (
+    "Plan a shorter prompt, or another run with a model that takes longer ones, or with a lower max_tokens."
+)
+_CHANGE = "Plan another prompt, or mend what the server names and retry the job."
+RETRY = "Retry the job; if it comes again, look into the server's log."
 _BUSY = {429, 503, 529}
 _PASSING = {408, 409, 425}
 
@@ -95,25 +100,32 @@ def status_trouble(
     if status < 500 and _is_filter(code, body, message):
         raise Filtered(message)
     if status in (401, 403):
-        raise BackendError(f"{said}. {_key_cure(server)}")
+        raise BackendError(followed(said, _key_cure(server)))
     if status == 402 or code in _UNPAID:
         raise BackendError(
-            f"{said}. The account of this key has no credit left, or a limit was reached: see to it there."
+            followed(
+                said, "The account of this key has no credit left, or a limit was reached: see to it there."
+            )
         )
     if status == 429 and "request too large" in message.lower():
-        raise Refused(said)
+        raise Refused(followed(said, _SHORTEN))
     if status in _BUSY:
         return Trouble(said, busy=True, after=retry_after(headers, now))
     if status in _PASSING or status >= 500:
         return Trouble(said)
     if status in (404, 405) or status < 400:
         raise BackendError(
-            f"{said}. Correct the model's name, or the server's URL in MODEL_SERVERS ({server.url})."
+            followed(said, f"Correct the model's name, or the server's URL in MODEL_SERVERS ({server.url}).")
         )
     too_long = any(words in message.lower() for words in _TOO_LONG)
     if param in _SETTINGS and not too_long:
-        raise BackendError(f"{said}. Change this in the recipe: {param}.")
-    raise Refused(said)
+        raise BackendError(followed(said, f"Change this in the recipe: {param}."))
+    raise Refused(followed(said, _SHORTEN if too_long else _CHANGE))
+
+
+def followed(said: str, more: str) -> str:
+    """What was said, as a sentence, and one more."""
+    return f"{said.rstrip('.')}. {more}"
 
 
 def details(body: Any, server: ModelServer) -> tuple[str, str, str]:

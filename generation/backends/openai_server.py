@@ -16,7 +16,15 @@ from typing import TypeVar
 
 from generation.backends.base import About, BackendError, Refused, ServerAway
 from generation.backends.model_servers import DEFAULT, ModelServer
-from generation.backends.openai_errors import ErrorInAnswer, Filtered, Malformed, Trouble, clean, trouble
+from generation.backends.openai_errors import (
+    ErrorInAnswer,
+    Filtered,
+    Malformed,
+    Trouble,
+    clean,
+    followed,
+    trouble,
+)
 from generation.backends.openai_requests import (
     CONNECT_SECONDS,
     Sender,
@@ -28,6 +36,8 @@ from generation.backends.openai_requests import (
 
 PATIENCE = 300.0
 """Seconds without any answer after which a server is away."""
+LONGEST_WAIT = 86_400.0
+"""Seconds after which a server is asked again, however long it asks to wait."""
 MOST_FAILURES = 8
 """Of one asking, each with other askings answered since the one before: then the fault is the asking's."""
 MOST_WAITS = 60
@@ -55,6 +65,8 @@ class Connection:
         self.server = server
         self._timeout, self._clock = timeout, clock or Clock()
         self._open_at = self._answered_at = float("-inf")
+        self._closed_by = ""
+        """What the server said when it asked to wait until `_open_at`."""
         self._sender: Sender | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -70,6 +82,8 @@ class Connection:
         asking = _Asking(began=now, failed_at=now)
         while True:
             while (pause := self._open_at - self._clock.monotonic()) > 0:
+                if pause > PATIENCE:
+                    raise ServerAway(self._closed_by, pause)
                 await self._clock.sleep(pause + self._clock.uniform(0, min(1.0, pause)))
             try:
                 answer = await send(self._current_sender())
@@ -96,20 +110,21 @@ class Connection:
         asking.waits += others_answered and failure.busy
         asking.failed_at = now
         if asking.failures >= MOST_FAILURES or asking.waits >= MOST_WAITS:
+            tries = f"(after {asking.tries} tries, between which others were answered)"
             raise Refused(
-                f"{failure.message} (after {asking.tries} tries, between which others were answered)"
+                f"{failure.message} {tries}. Plan another prompt, or mend the server and retry the job."
             )
         backoff = min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(asking.tries, 10))
         if failure.after is None:
             pause = backoff * self._clock.uniform(0.5, 1.0)
         else:
             pause = max(failure.after, min(1.0, backoff)) + self._clock.uniform(0, min(1.0, backoff))
-        silent_for = now + pause - max(asking.began, self._answered_at)
-        if silent_for > PATIENCE:
-            asks = f" It asks to wait {failure.after:.0f} s." if failure.after else ""
-            raise ServerAway(f"{failure.message}{asks}")
-        if failure.busy:
-            self._open_at = max(self._open_at, now + pause)
+        pause = min(pause, LONGEST_WAIT)
+        message = followed(failure.message, _wish(failure.after)) if failure.after else failure.message
+        if failure.busy and now + pause > self._open_at:
+            self._open_at, self._closed_by = now + pause, message
+        if now + pause - max(asking.began, self._answered_at) > PATIENCE:
+            raise ServerAway(message, pause if failure.after else None)
         return pause
 
     def _current_sender(self) -> Sender:
@@ -118,6 +133,11 @@ class Connection:
         if self._sender is None or self._loop is not loop:
             self._sender, self._loop = Sender(self.server, timeout=self._timeout), loop
         return self._sender
+
+
+def _wish(seconds: float) -> str:
+    """How long a server asks to wait, for people."""
+    return f"It asks to wait {f'{seconds:.0f} s' if seconds <= LONGEST_WAIT else 'more than a day'}."
 
 
 @dataclass

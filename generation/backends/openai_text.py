@@ -20,7 +20,7 @@ from PIL.Image import Image
 from generation.backends import model_servers, openai_server, options
 from generation.backends.base import FILTERED, BackendError, Question, Refused, Reply
 from generation.backends.model_servers import ModelServer
-from generation.backends.openai_errors import ErrorInAnswer, Filtered, is_about
+from generation.backends.openai_errors import RETRY, ErrorInAnswer, Filtered, is_about
 from generation.backends.openai_requests import Sender
 from generation.backends.openai_server import Clock, Connection
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
@@ -34,6 +34,7 @@ _RESERVED = {
 }
 _ENDINGS = {"content_filter": FILTERED, "eos": "stop", "end_turn": "stop", "max_tokens": "length"}
 _LONGEST_ENDING = 30
+_MOST_TOKENS = 2**31 - 1
 _FORMATS = ("png", "jpeg")
 _JPEG_QUALITY = 95
 
@@ -111,8 +112,8 @@ class OpenAIAnswerer:
         asked = await self._content(question)
         try:
             return await self._connection.ask(lambda sender: self._send(sender, asked, question.seed))
-        except Filtered:
-            return Reply("", FILTERED)
+        except Filtered as error:
+            return Reply("", FILTERED, reason=str(error))
 
     async def close(self) -> None:
         await self._connection.close()
@@ -131,7 +132,7 @@ class OpenAIAnswerer:
                 if other is None:
                     raise
                 dialect = other
-        reply = _read(answer)
+        reply = _read(answer, self._server)
         self._learn(dialect)
         return reply
 
@@ -217,14 +218,14 @@ def _data_url(image: Image, image_format: str) -> str:
     return f"data:image/{image_format};base64,{base64.b64encode(written.getvalue()).decode()}"
 
 
-def _read(answer: Mapping[str, Any]) -> Reply:
+def _read(answer: Mapping[str, Any], server: ModelServer) -> Reply:
     """The reply in a server's JSON. Raises ErrorInAnswer, Refused."""
     choices = answer.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, Mapping):
         if answer.get("error"):
             raise ErrorInAnswer(answer)
-        raise Refused("The server answered without any choice, so there is no text.")
+        raise Refused(f"The server {server.where} answered without any choice, so there is no text. {RETRY}")
     message = choice.get("message") or {}
     message = message if isinstance(message, Mapping) else {}
     text = _text(message.get("content") if "message" in choice else choice.get("text"))
@@ -247,4 +248,6 @@ def _text(content: Any) -> str:
 
 
 def _count(number: Any) -> int | None:
-    return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else None
+    """A number of tokens; None for what is none, or more than an answer's column holds."""
+    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    return number if is_whole and 0 <= number <= _MOST_TOKENS else None

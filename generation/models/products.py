@@ -114,6 +114,7 @@ class Answer(models.Model):
     """What a model answered to one asking. What was asked stands in its job.
 
     For a classification `text` is the likeliest label and `probabilities` maps each label to its probability.
+    `extra` also holds the `reason` that a server gives when its filter withholds an answer.
     Nothing here is a person's judgement (PROTOCOL §16).
     """
 

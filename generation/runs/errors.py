@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from generation.models import RunState
+from generation.models import ASKINGS, Run, RunState
 
 CANCELLED = _("Run %(run)s was cancelled. Plan it again, which brings back what was not made.")
 REFUSALS = {
@@ -19,6 +19,7 @@ REFUSALS = {
     ("cancel", RunState.DONE): _("Run %(run)s is done, so there is nothing left to cancel."),
 }
 """Other transitions that are not in `_TRANSITIONS` (services.py) change nothing."""
+ASKING_DONE = _("Run %(run)s is done. Retry what failed, or plan it again with more prompts.")
 PAUSED_BY_ERROR = _(
     "Run %(run)s is paused because of an error: %(error)s Resume it when that is mended. Or discard it, if "
     "it has made nothing, and plan it with other settings."
@@ -31,6 +32,10 @@ RUNNING = _("Run %(run)s is running, so it is not discarded. Pause it first.")
 HAS_RESULTS = _(
     "Run %(run)s has made results, so it is not discarded. Cancel it, which keeps them, and plan other "
     "settings into another image set."
+)
+ASKING_HAS_RESULTS = _(
+    "Run %(run)s has answers, so it is not discarded. Cancel it, which keeps them, and plan other settings "
+    "as another run, under another name."
 )
 NO_LIMITS = _("Run %(run)s asks no model, so it has no limits.")
 LIMITS_TOO_LATE = _(
@@ -50,3 +55,21 @@ IMPORTED_EMBEDDINGS = _(
 
 class RunRefused(ValueError):
     """A transition that is not possible. The message says why and what to do."""
+
+
+def refusal(action: str, run: Run) -> str:
+    """Why the action is not possible in the run's state; empty if it would change nothing."""
+    found = REFUSALS.get((action, RunState(run.state)))
+    if found is None:
+        return ""
+    if action == "start" and run.error:
+        found = PAUSED_BY_ERROR
+    elif (action, run.state) == ("resume", RunState.DONE) and run.kind in ASKINGS:
+        found = ASKING_DONE
+    return found % {"run": run.pk, "error": run.error}
+
+
+def has_results(run: Run) -> str:
+    """Why a run that has made something is not discarded."""
+    found = ASKING_HAS_RESULTS if run.kind in ASKINGS else HAS_RESULTS
+    return found % {"run": run.pk}

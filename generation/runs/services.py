@@ -170,7 +170,7 @@ def discard(*, run: Run, by: User | None) -> bool:
             *(run.embeddings, run.text_embeddings, run.answers),
         )
         if any(each.exists() for each in results):
-            raise RunRefused(errors.HAS_RESULTS % {"run": run.pk})
+            raise RunRefused(errors.has_results(run))
         about: dict[str, Any] = {"name": run.name} if image_set is None else {"image_set": image_set.name}
         _audit("run discarded", run, by, study=None, **about)
         run.delete()
@@ -285,10 +285,8 @@ def _transition(action: str, run: Run, to: str, by: User | None) -> bool:
         if moved:
             _audit(what, run, by)
     run.refresh_from_db()
-    if not moved and (refusal := errors.REFUSALS.get((action, RunState(run.state)))):
-        if action == "start" and run.error:
-            refusal = errors.PAUSED_BY_ERROR
-        raise RunRefused(refusal % {"run": run.pk, "error": run.error})
+    if not moved and (refusal := errors.refusal(action, run)):
+        raise RunRefused(refusal)
     return bool(moved)
 
 

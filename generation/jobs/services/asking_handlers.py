@@ -11,6 +11,7 @@ from PIL import Image as PillowImage
 
 from annotation.core.leases import Claim
 from generation.backends.base import Question, Reply, TextPair
+from generation.core.texts import storable
 from generation.jobs.services.handlers import (
     CaptionHandler,
     EmbeddingHandler,
@@ -25,7 +26,6 @@ from generation.recipes.recipes import Recipe
 _CHARACTERS_A_TOKEN = 4
 _LOCKS = 64
 """More than there are reading threads, so that they seldom wait for a picture that is not theirs."""
-_NO_TEXT = str.maketrans({"\0": "\N{REPLACEMENT CHARACTER}"})
 
 
 class _AnswerWriter(JobHandler):
@@ -57,10 +57,11 @@ class CompletionHandler(_AnswerWriter):
                 job=one.job,
                 run=self._run,
                 text=storable(one.output.text),
-                ended=one.output.ended[:40],
+                ended=storable(one.output.ended)[:40],
                 tokens_in=one.output.tokens_in,
                 tokens_out=one.output.tokens_out,
                 seconds=one.seconds,
+                extra={"reason": storable(one.output.reason)} if one.output.reason else {},
             )
             for one in results
         )
@@ -109,8 +110,8 @@ class ClassificationHandler(_AnswerWriter):
             Answer(
                 job=one.job,
                 run=self._run,
-                text=max(one.output, key=one.output.__getitem__),
-                probabilities=one.output,
+                text=storable(max(one.output, key=one.output.__getitem__)),
+                probabilities={storable(label): number for label, number in one.output.items()},
                 seconds=one.seconds,
             )
             for one in results
@@ -125,11 +126,6 @@ HANDLERS: dict[str, type[JobHandler]] = {
     RunKind.DESCRIPTIONS: DescriptionHandler,
     RunKind.CLASSIFICATIONS: ClassificationHandler,
 }
-
-
-def storable(text: str) -> str:
-    """The text without what no database takes: NUL and half characters are replaced."""
-    return text.translate(_NO_TEXT).encode("utf-8", "replace").decode("utf-8")
 
 
 def _seed(job: Job) -> int:

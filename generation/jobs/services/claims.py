@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from annotation import events
-from annotation.core.leases import OPEN, Claim, JobState, Leases, lease_length
+from annotation.core.leases import OPEN, Claim, JobState, Leases, lease_length, locked
 from annotation.models import Study
 from generation.jobs.services.budget import Budget
 from generation.models import Job, Run, RunState
@@ -21,6 +21,7 @@ def _pause(attempt: int) -> timedelta:
 
 ENOUGH_FAILURES = 10
 """A run pauses when at least so many jobs fail, or all of a smaller run, and more than were done."""
+_HELD_AT_ONCE = 2000
 JOBS = Leases(Job, pause=_pause, related=("image__provenance",))
 
 
@@ -83,6 +84,21 @@ def pause_run(*, run_id: int, error: str) -> bool:
     """Pause a running run because of an error that a person has to fix; returns whether it was running."""
     paused = Run.objects.filter(pk=run_id, state=RunState.RUNNING).update(state=RunState.PAUSED, error=error)
     return paused == 1
+
+
+def hold_back(*, run_id: int, until: datetime) -> None:
+    """Have nobody claim a pending job of the run before `until`. A few at a time: people who answer must not
+    wait for it."""
+    early = Q(not_before__isnull=True) | Q(not_before__lt=until)
+    pending = Job.objects.filter(early, run_id=run_id, state=JobState.PENDING).order_by("pk")
+    last = 0
+    while True:
+        with transaction.atomic():
+            ids = locked(pending.filter(pk__gt=last), _HELD_AT_ONCE)
+            Job.objects.filter(pk__in=ids).update(not_before=until)
+        if not ids:
+            return
+        last = ids[-1]
 
 
 def mostly_fails(run_id: int) -> str:

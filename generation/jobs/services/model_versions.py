@@ -62,7 +62,8 @@ def record(run: Run, about: About) -> None:
                 f"The weights of '{changed or about.model}' are {files[changed]} here, but the existing "
                 f"results were made with {earlier.get(changed)}, and one set must come from one model. Put "
                 "those weights back on this machine, or plan a new run for the other weights: images into "
-                "another image set, captions and embeddings with another model name, folder or revision."
+                "another image set, captions and embeddings with another model name, folder or revision, "
+                "askings under another name."
             )
         if not _is_recorded(locked, version):
             locked.made_with.append({**version, "since": timezone.now().isoformat(timespec="seconds")})

@@ -12,7 +12,7 @@ from concurrent.futures import wait
 from datetime import timedelta
 from functools import partial
 
-from django.db import IntegrityError, InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from annotation.core.leases import Heartbeat
@@ -22,6 +22,7 @@ from generation.jobs.services.batches import Batch, BatchPipeline, Outcome
 from generation.jobs.services.handlers import JobHandler
 from generation.jobs.services.loaded_model import Loaded
 from generation.jobs.services.retries import with_retries
+from generation.jobs.services.storing import store_all
 from generation.jobs.services.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -137,23 +138,14 @@ class Session:
 
     def _write(self, batch: Batch, stored: Outcome) -> None:
         claim = batch.claim
-        model_failed = bool(stored.failed)
         if stored.made:
-            try:
-                self._made += with_retries(lambda: self._handler.complete(claim, stored.made))
-            except (OperationalError, InterfaceError):
-                raise
-            except Exception as error:
-                log.warning("the results of %s jobs could not be stored", len(stored.made), exc_info=True)
-                taken = isinstance(error, IntegrityError)
-                cause = "its place is already taken" if taken else type(error).__name__
-                reason = f"The result could not be stored ({cause}): {error}"
-                stored.failed |= {one.job.pk: reason for one in stored.made}
+            made, unstorable = store_all(self._handler, claim, stored.made)
+            self._made += made
+            stored.failed |= unstorable
         if stored.failed:
             with_retries(lambda: claim.fail(stored.failed))
             self._failed += len(stored.failed)
-            # One picture that cannot be stored fails its whole batch; then each is tried alone.
-            if model_failed and self._failed > self._made:
+            if self._failed > self._made:
                 with_retries(lambda: claims.pause_if_most_fail(self._run.pk))
         if stored.unread:
             later = timezone.now() + timedelta(seconds=pauses.STORAGE_SECONDS)

@@ -17,21 +17,23 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from django.db import IntegrityError, InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from annotation.core import storage_trouble
 from annotation.core.leases import Claim, Heartbeat
 from generation.backends.base import BackendError, Refused, RemoteModel, ServerAway
+from generation.core.texts import storable
 from generation.jobs.services import claims, pauses
 from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
 from generation.jobs.services.loaded_model import run_coroutine
 from generation.jobs.services.retries import with_retries
+from generation.jobs.services.storing import store_all
 from generation.jobs.services.turn import Turn
 from generation.models import Job
 from generation.recipes import limits
@@ -66,6 +68,8 @@ class StreamSession:
         """When to look whether the run goes on, by the monotonic clock."""
         self._made = self._failed = 0
         self._away = False
+        self._held_until: datetime | None = None
+        """Until when the server asked to wait, if that is long."""
         self._heartbeat = Heartbeat()
         self._threads = ThreadPoolExecutor(min(16, (os.cpu_count() or 1) + 2), thread_name_prefix="files")
 
@@ -154,6 +158,7 @@ class StreamSession:
             ended.later[job.pk] = str(error)
         except ServerAway as error:
             self._away = True
+            self._hold_back(error.seconds or 0.0)
             ended.later[job.pk] = str(error)
         except (Refused, JobRefused) as error:
             ended.refused[job.pk] = str(error)
@@ -162,19 +167,21 @@ class StreamSession:
                 ended.later[job.pk] = storage_trouble.message(error)
             else:
                 log.warning("job %s failed", job.pk, exc_info=True)
-                ended.failed[job.pk] = f"{type(error).__name__}: {error}"
+                ended.failed[job.pk] = storable(f"{type(error).__name__}: {error}")
 
     def _store(self, ended: _Ended) -> None:
         claim = self._claim
         assert claim is not None, "what has ended was claimed"
         if ended.made:
-            self._complete(claim, ended)
+            stored, unstorable = store_all(self._handler, claim, ended.made)
+            self._made += stored
+            ended.failed |= unstorable
         if ended.refused:
             with_retries(partial(claim.fail, ended.refused, final=True))
         if ended.failed:
             with_retries(partial(claim.fail, ended.failed))
         if ended.later:
-            later = timezone.now() + timedelta(seconds=pauses.SERVER_SECONDS)
+            later = self._held_until or timezone.now() + timedelta(seconds=pauses.SERVER_SECONDS)
             message = next(iter(ended.later.values()))
             with_retries(partial(claim.release, ended.later, error=message, not_before=later))
         self._failed += len(ended.failed) + len(ended.refused)
@@ -186,26 +193,18 @@ class StreamSession:
         if pauses_itself or self._away:
             self._release_waiting()
 
-    def _complete(self, claim: Claim[Job], ended: _Ended) -> None:
-        try:
-            self._made += with_retries(partial(self._handler.complete, claim, ended.made))
-        except (OperationalError, InterfaceError):
-            raise
-        except Exception as error:
-            log.warning("the results of %s jobs could not be stored", len(ended.made), exc_info=True)
-            cause = (
-                "its place is already taken" if isinstance(error, IntegrityError) else type(error).__name__
-            )
-            reason = f"The result could not be stored ({cause}): {error}"
-            ended.failed |= {one.job.pk: reason for one in ended.made}
-            ended.made.clear()
+    def _hold_back(self, seconds: float) -> None:
+        """Have no job of the run asked for so long, by anybody: each would be refused as this one was."""
+        if self._held_until is None and seconds > pauses.SERVER_SECONDS:
+            self._held_until = timezone.now() + timedelta(seconds=seconds)
+            with_retries(partial(claims.hold_back, run_id=self._turn.run.pk, until=self._held_until))
 
     def _release_waiting(self) -> None:
         """Give back what was claimed and not asked."""
         ids = [job.pk for job in self._waiting]
         self._waiting.clear()
         if ids and self._claim is not None:
-            with_retries(partial(self._claim.release, ids))
+            with_retries(partial(self._claim.release, ids, not_before=self._held_until))
 
     def _release_all(self) -> None:
         """Release what is still claimed: nothing, unless something went wrong."""

@@ -21,7 +21,7 @@ from generation.jobs import tasks
 from generation.jobs.services import claims, work
 from generation.jobs.services.sickness import WorkerIll
 from generation.management.commands._targets import cure, find_study_or_image_set, plan_summary
-from generation.models import Run, RunState
+from generation.models import ASKINGS, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
@@ -144,8 +144,11 @@ def report_result(command: BaseCommand, run: Run) -> None:
     """Report how the run ended. Raises CommandError if jobs failed or an error paused it."""
     run_progress = progress(run)
     if run_progress.error and run_progress.state == RunState.PAUSED:
+        elsewhere = (
+            "need another run, under another name" if run.kind in ASKINGS else "go into another image set"
+        )
         other = (
-            "Other settings go into another image set."
+            f"Other settings {elsewhere}."
             if run_progress.done
             else f"For other settings: manage.py runs discard {run.pk}, and plan again."
         )

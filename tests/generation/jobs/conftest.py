@@ -1,4 +1,4 @@
-"""The model that every run of these tests loads."""
+"""The model that every run of these tests loads, and the server that runs of askings ask."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from generation import backends
 from generation.jobs.services import loaded_model, pauses
+from tests.generation.jobs.asked import Server
 from tests.generation.jobs.world import Moody
 
 
@@ -18,3 +19,16 @@ def model(db, monkeypatch, settings):
     monkeypatch.setattr(pauses, "POLL_SECONDS", 0.02)
     settings.JOB_RETRY_SECONDS = 0
     return moody
+
+
+@pytest.fixture
+def server(model, monkeypatch):
+    monkeypatch.setattr(pauses, "SERVER_SECONDS", 0)
+    monkeypatch.setattr(backends, "check", lambda recipe: None)
+
+    def use(**options) -> Server:
+        found = Server(**options)
+        monkeypatch.setattr(backends, "load", lambda recipe, device: found)
+        return found
+
+    return use

@@ -2,82 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
+from datetime import timedelta
 
 import pytest
+from django.urls import reverse
+from django.utils import timezone
 
 from annotation.core.leases import JobState
-from generation import backends
-from generation.backends.base import About, BackendError, Refused, Reply, ServerAway
-from generation.jobs.services import pauses, work
+from generation.backends.base import BackendError, Refused, Reply, ServerAway
+from generation.jobs.services import claims, pauses, work
 from generation.models import Answer, RunState
-from generation.plans import services as plans
-from generation.plans.askings import Asking
 from generation.recipes.askings import CompletionRecipe
 from generation.recipes.limits import Limits
 from generation.runs import services as runs
+from tests import factories
+from tests.generation.jobs.asked import run_of
 from tests.generation.jobs.world import counted, state
 
 pytestmark = pytest.mark.django_db
-
-
-class Server:
-    """Answers `answers[prompt]`, raises it, or repeats the prompt; counts what it is asked.
-
-    `together`: so many must wait at once before any is answered.
-    """
-
-    about = About("m", "", "test server", {})
-
-    def __init__(self, *, in_flight: int = 4, together: int = 1) -> None:
-        self.in_flight, self._together = in_flight, together
-        self.answers: dict[str, Reply | Exception] = {}
-        self.asked: Counter[str] = Counter()
-        self.now = self.most = 0
-        self._full = asyncio.Event()
-
-    async def answer(self, question) -> Reply:
-        self.asked[question.prompt] += 1
-        self.now += 1
-        self.most = max(self.most, self.now)
-        if self.now >= self._together:
-            self._full.set()
-        await self._full.wait()
-        self.now -= 1
-        found = self.answers.get(question.prompt, Reply(question.prompt.upper(), "stop", 3, 2))
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    async def close(self) -> None:
-        pass
-
-
-@pytest.fixture
-def server(model, monkeypatch):
-    monkeypatch.setattr(pauses, "SERVER_SECONDS", 0)
-    monkeypatch.setattr(backends, "check", lambda recipe: None)
-
-    def use(**options) -> Server:
-        found = Server(**options)
-        monkeypatch.setattr(backends, "load", lambda recipe, device: found)
-        return found
-
-    return use
-
-
-def run_of(*prompts: str, recipe: CompletionRecipe | None = None, limits: Limits | None = None):
-    """A running run that asks these prompts."""
-    plan = plans.plan_askings(
-        recipe=recipe or CompletionRecipe(model="m", max_tokens=10),
-        name="asked",
-        askings=[Asking(prompt, prompt) for prompt in prompts],
-        limits=limits,
-    )
-    run = runs.ensure(plan=plan, by=None).run
-    runs.start(run=run, by=None)
-    return run
 
 
 def test_every_prompt_is_asked_once_and_answered_in_a_row_of_its_own(server):
@@ -107,7 +49,7 @@ def test_as_many_are_asked_at_once_as_there_are_places(server, limits, most):
     assert asked.most == most
 
 
-def test_a_refused_prompt_is_not_asked_again_and_stops_no_other(server):
+def test_a_refused_prompt_is_not_asked_again_as_the_page_says_and_stops_no_other(server, client):
     asked = server()
     asked.answers["b"] = Refused("The prompt is too long.")
     run = run_of("a", "b", "c")
@@ -115,6 +57,9 @@ def test_a_refused_prompt_is_not_asked_again_and_stops_no_other(server):
     assert asked.asked["b"] == 1
     assert counted(run) == {JobState.DONE: 2, JobState.FAILED: 1}
     assert run.jobs.get(key="b").error == "The prompt is too long."
+    client.force_login(factories.user("maker", lead=True))
+    page = client.get(reverse("run", args=[run.pk])).text
+    assert "up to three attempts. One that a server refused for good is not" in page
 
 
 def test_a_server_that_is_away_costs_no_attempt(server):
@@ -133,6 +78,40 @@ def test_a_server_that_is_away_costs_no_attempt(server):
     while work.work(run_id=run.pk):
         pass
     assert counted(run) == {JobState.DONE: 2}
+
+
+@pytest.mark.parametrize("seconds", [7200.0, 90.0])
+def test_a_server_that_asks_to_wait_is_asked_nothing_of_the_run_until_then(server, monkeypatch, seconds):
+    monkeypatch.setattr(pauses, "SERVER_SECONDS", 60)
+    monkeypatch.setattr(claims, "_HELD_AT_ONCE", 2)
+    asked = server(in_flight=2)
+    asked.answers["a"] = ServerAway("Slow down.", seconds)
+    run, other = run_of("a", *map(str, range(9))), run_of("other", name="other")
+    before = timezone.now()
+    while work.work(run_id=run.pk):
+        pass
+    assert asked.asked.total() <= 2, "those in flight"
+    open_jobs = run.jobs.exclude(state=JobState.DONE)
+    assert set(open_jobs.values_list("state", "attempts")) == {(JobState.PENDING, 0)}
+    then = before + timedelta(seconds=seconds)
+    assert min(open_jobs.values_list("not_before", flat=True)) >= then
+    assert work.runs_needing_work() == [other.pk]
+    open_jobs.update(not_before=timezone.now())
+    del asked.answers["a"]
+    while work.work(run_id=run.pk):
+        pass
+    assert counted(run) == {JobState.DONE: 10}
+
+
+def test_a_server_that_asks_to_wait_for_less_than_a_minute_is_asked_after_a_minute(server, monkeypatch):
+    monkeypatch.setattr(pauses, "SERVER_SECONDS", 60)
+    asked = server(in_flight=1)
+    asked.answers["a"] = ServerAway("Slow down.", 5.0)
+    run = run_of("a", "b")
+    before = timezone.now()
+    work.work(run_id=run.pk)
+    assert run.jobs.get(key="a").not_before >= before + timedelta(seconds=60)
+    assert run.jobs.get(key="b").not_before is None
 
 
 def test_an_error_that_a_person_has_to_mend_pauses_the_run_and_keeps_what_is_answered(server):

@@ -64,6 +64,8 @@ def test_a_lora_whose_file_changed_pauses_the_run(monkeypatch):
         "The weights of 'lora a/b@0.5' are files-2 here, but the existing results were made with files-1"
         in why
     )
+    assert "or plan a new run for the other weights" in why
+    assert why.endswith("askings under another name.")
 
 
 def test_a_run_with_other_loras_that_made_nothing_in_the_set_does_not_count():

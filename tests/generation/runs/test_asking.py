@@ -7,12 +7,17 @@ import json
 from dataclasses import replace
 
 import pytest
+from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from annotation.models import ImageSet
+from generation.management.commands import _execution
 from generation.models import Answer, Job, Run, RunState
+from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 from tests import factories
 from tests.annotation.api.calls import Program
+from tests.generation.answers.answered import a_run, answer
 from tests.generation.image_sets import world as pictures
 
 pytestmark = pytest.mark.django_db
@@ -150,6 +155,31 @@ class TestApi:
         answer = Program(maker).post("runs", {**self.PLAN, "prompts": ["one", 3]})
         assert answer.status_code == 422
         assert "Line 2" in answer.text
+
+
+class TestOtherSettings:
+    """They are another run of another name: a run of askings has no image set and no groups."""
+
+    @pytest.fixture
+    def run(self):
+        found = a_run(state=RunState.DONE)
+        answer(found)
+        return found
+
+    def test_a_run_with_answers_is_not_discarded(self, run):
+        with pytest.raises(RunRefused, match="under another name") as refused:
+            runs.discard(run=run, by=None)
+        assert "image set" not in str(refused.value)
+
+    def test_a_run_that_is_done_is_not_resumed(self, run):
+        with pytest.raises(RunRefused, match="plan it again with more prompts"):
+            runs.resume(run=run, by=None)
+
+    def test_of_a_run_that_an_error_paused_after_an_answer(self, run):
+        Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED, error="The key is wrong.")
+        with pytest.raises(CommandError, match="Other settings need another run, under another name") as told:
+            _execution.report_result(BaseCommand(), run)
+        assert "image set" not in str(told.value)
 
 
 class TestCommand:

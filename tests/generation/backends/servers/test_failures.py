@@ -63,8 +63,45 @@ def test_all_askings_wait_when_one_is_told_to(server, load, time):
 
 def test_a_server_that_limits_for_hours_is_away_at_once(server, load, time):
     server.faults.append(limited("7200"))
-    assert "asks to wait 7200 s" in raised(ServerAway, ask(load(), "Hello?"))
+    away = ask(load(), "Hello?")
+    assert raised(ServerAway, away).endswith("Rate limit reached. It asks to wait 7200 s.")
+    assert 7200 <= away.seconds <= 7202
     assert time.slept == []
+
+
+@pytest.mark.parametrize("after", ["1e300", "inf", "200000"])
+def test_a_server_is_asked_again_after_a_day_however_long_it_asks_to_wait(server, load, time, after):
+    server.faults.append(limited(after))
+    away = ask(load(), "Hello?")
+    assert raised(ServerAway, away).endswith("asks to wait more than a day.")
+    assert away.seconds == 86_400
+
+
+def test_nothing_is_asked_of_a_server_that_limits_for_hours_until_these_are_over(server, load, time):
+    model = load()
+
+    async def one_after_another():
+        server.faults.append(limited("7200"))
+        found = []
+        for prompt, at in (("a", 0.0), ("b", 3000.0), ("c", 6950.0)):
+            time.now = at
+            found += await asyncio.gather(model.answer(Question(prompt, 1)), return_exceptions=True)
+        await model.close()
+        return found
+
+    first, second, third = coroutines.run(one_after_another())
+    assert raised(ServerAway, second) == str(first)
+    assert 4200 <= second.seconds <= 4202
+    assert third.text == "You said: c"
+    assert server.asked == {"a": 1, "c": 1}
+    assert time.now >= 7200
+
+
+def test_a_server_that_limits_for_a_while_again_and_again_is_asked_no_earlier(server, load, time):
+    server.always["Hello?"] = limited("100")
+    away = ask(load(), "Hello?")
+    assert "asks to wait 100 s" in raised(ServerAway, away)
+    assert 100 <= away.seconds <= 101
 
 
 @pytest.mark.parametrize("fault", [error(500, "Oops"), error(502), limited("0"), DROP, HALF, HTML, GARBAGE])
@@ -94,7 +131,9 @@ def test_an_asking_that_always_fails_while_others_are_answered_is_to_blame(serve
         await model.close()
         return bad.exception()
 
-    assert "CUDA error (after" in raised(Refused, coroutines.run(beside_others()))
+    message = raised(Refused, coroutines.run(beside_others()))
+    assert "CUDA error (after" in message
+    assert message.endswith("Plan another prompt, or mend the server and retry the job.")
     assert MOST_FAILURES <= server.asked["bad"] <= MOST_FAILURES + 2
 
 
@@ -110,12 +149,12 @@ def test_no_answer_in_time(server, load, time):
 @pytest.mark.parametrize(
     ("fault", "kind", "words"),
     [
-        (error(400, "Maximum context length is 10"), Refused, "Maximum context length"),
-        (error(400, "Too large: context length", param="max_tokens"), Refused, "context length"),
+        (error(400, "Maximum context length is 10."), Refused, "length is 10. Plan a shorter prompt"),
+        (error(400, "Too large: context length", param="max_tokens"), Refused, "with a lower max_tokens."),
         (error(413, "Payload too large"), Refused, "Payload too large"),
-        (error(422, "Bad"), Refused, "status 422: Bad"),
-        (error(429, "Request too large for m"), Refused, "Request too large"),
-        (EMPTY, Refused, "without any choice"),
+        (error(422, "Bad"), Refused, "status 422: Bad. Plan another prompt, or mend what the server names"),
+        (error(429, "Request too large for m"), Refused, "Request too large for m. Plan a shorter prompt"),
+        (EMPTY, Refused, "so there is no text. Retry the job; if it comes again"),
         (error(403, "Not yours"), BackendError, "correct MODEL_SERVER_KEY_LAB"),
         (error(404, "The model m does not exist"), BackendError, "does not exist. Correct the model's name"),
         (error(402, "Pay"), BackendError, "no credit"),
@@ -131,5 +170,7 @@ def test_no_answer_in_time(server, load, time):
 )
 def test_what_waiting_does_not_help(server, load, time, fault, kind, words):
     server.faults.append(fault)
-    assert words in raised(kind, ask(load(), "Hello?"))
+    message = raised(kind, ask(load(), "Hello?"))
+    assert words in message
+    assert message.startswith("The server lab (127.0.0.1:")
     assert (server.asked["Hello?"], time.slept) == (1, [])

@@ -50,16 +50,20 @@ class TestImages:
             (
                 error(400, "Safety system", code="moderation_blocked"),
                 Refused,
-                "filter refused this prompt: Safety",
+                r"The filter of the server lab \(.* refused this prompt: Safety system\. Plan another",
             ),
             (error(400, "Size must be 1024x1024", param="size"), BackendError, "recipe: size"),
-            (Fault("raw", body={"data": []}), Refused, "without an image"),
+            (Fault("raw", body={"data": []}), Refused, r"server lab \(.* without an image\. Retry the job"),
             (
                 Fault("raw", body={"data": [{"url": "http://169.254.169.254/x"}]}),
                 BackendError,
                 "addresses of images",
             ),
-            (Fault("raw", body={"data": [{"b64_json": "aGFsbG8="}]}), Refused, "no image"),
+            (
+                Fault("raw", body={"data": [{"b64_json": "aGFsbG8="}]}),
+                Refused,
+                r"server lab \(.* no image .*\. Retry the job",
+            ),
         ],
     )
     def test_refusals(self, server, generate, fault, kind, words):

@@ -88,14 +88,14 @@ def test_one_event_loop_after_another(server, load):
 
 
 @pytest.mark.parametrize(
-    ("fault", "text"),
+    ("fault", "text", "reason"),
     [
-        (choice("I was", "content_filter"), "I was"),
-        (choice(None, "content_filter"), ""),
-        (choice(None, refusal="I cannot help with that."), "I cannot help with that."),
-        (error(400, "The response was filtered", code="content_filter"), ""),
-        (error(400, "Rejected", code="content_policy_violation"), ""),
-        (error(403, "Your input was flagged", code="x"), ""),
+        (choice("I was", "content_filter"), "I was", ""),
+        (choice(None, "content_filter"), "", ""),
+        (choice(None, refusal="I cannot help with that."), "I cannot help with that.", ""),
+        (error(400, "The response was filtered", code="content_filter"), "", "The response was filtered"),
+        (error(400, f"Rejected with {KEY}", code="content_policy_violation"), "", "Rejected with [key]"),
+        (error(403, "Your input was flagged", code="x"), "", "Your input was flagged"),
         (
             Fault(
                 "status",
@@ -103,12 +103,13 @@ def test_one_event_loop_after_another(server, load):
                 {"error": {"message": "no", "innererror": {"code": "ResponsibleAIPolicyViolation"}}},
             ),
             "",
+            "no",
         ),
     ],
 )
-def test_a_filter_is_an_answer(server, load, fault, text):
+def test_a_filter_is_an_answer_with_its_reason(server, load, fault, text, reason):
     server.faults.append(fault)
-    assert ask(load(), "Hello?") == Reply(text, "filter")
+    assert ask(load(), "Hello?") == Reply(text, "filter", reason=reason)
     assert server.asked["Hello?"] == 1
 
 
@@ -173,3 +174,13 @@ def test_odd_answers(server, load):
     model = load()
     replies = [ask(model, "Hello?") for _ in range(3)]
     assert replies == [Reply("Hello there", "stop"), Reply("", "stop"), Reply("", "7")]
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"), [(2**31 - 1, 2**31 - 1), (2**31, None), (10**30, None), (-4, None), (True, None)]
+)
+def test_a_number_of_tokens_that_cannot_be_is_not_told(server, load, told, kept):
+    choices = [{"message": {"content": "hi"}, "finish_reason": "stop"}]
+    usage = {"prompt_tokens": told, "completion_tokens": told}
+    server.faults.append(Fault("raw", body={"choices": choices, "usage": usage}))
+    assert ask(load(), "Hello?") == Reply("hi", "stop", kept, kept)
