@@ -98,10 +98,10 @@ def recipe_of(kind: type[R], options: Mapping[str, Any], *, like: R | None = Non
     try:
         base = like or kind()
         if changes.get("backend", base.backend) != base.backend:
-            # The model and its weights belong to another backend.
+            # The model, its weights and its server belong to another backend.
             changes.setdefault("model", FAKE if changes["backend"] == FAKE else "")
-            if "pretrained" in known:
-                changes.setdefault("pretrained", "")
+            for name in known & {"pretrained", "server"}:
+                changes.setdefault(name, "")
         return replace(base, **changes)
     except RecipeRefused as error:
         raise CommandError(f"{error} See --help.") from error
