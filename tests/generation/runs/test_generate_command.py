@@ -57,7 +57,9 @@ class TestGenerate:
         told = command("generate", "trial", "--groups", "Indian", *lab, "--later")
         assert "Note        The server is asked without a seed" in told
         assert Run.objects.get().recipe["server"] == "lab"
-        wrong = refused("generate", "more", "--groups", "Indian", *lab[:2], "--server", "lap", "--model", "sd")
+        wrong = refused(
+            "generate", "more", "--groups", "Indian", *lab[:2], "--server", "lap", "--model", "sd"
+        )
         assert "recipe: server: there is no server 'lap'. There are: lab, openai" in wrong
         assert "without a seed" not in command("generate", "drawn", "--groups", "Indian", *FAKE, "--preview")
 
