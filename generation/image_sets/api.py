@@ -51,7 +51,9 @@ class ProvenanceSerializer(serializers.Serializer[Any]):
     run = serializers.IntegerField(source="run_id", allow_null=True)
     prompt_set = serializers.ChoiceField(PROMPT_SET_CHOICES, allow_blank=True)
     attribute = serializers.CharField(allow_null=True)
-    seed = serializers.IntegerField(allow_null=True)
+    seed = serializers.IntegerField(
+        allow_null=True, help_text="Of the job. A server (backend openai) was asked without it."
+    )
     recipe_hash = serializers.CharField(allow_blank=True)
     model = serializers.CharField(allow_blank=True)
     revision = serializers.CharField(allow_blank=True)

@@ -8,6 +8,7 @@ from django.db.models import Q
 from annotation.models import Attribute, Image
 from generation.models.runs import PROMPT_SET_CHOICES, Job, Run
 from generation.recipes.checks import LONGEST_TEXT
+from generation.recipes.recipes import WITHOUT_SEED
 
 
 class Provenance(models.Model):
@@ -50,6 +51,11 @@ class Provenance(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model} {self.seed}"
+
+    @property
+    def seed_was_sent(self) -> bool:
+        """Whether the seed had a part in the image. A server that takes none was asked without it."""
+        return self.run is None or self.run.backend not in WITHOUT_SEED
 
 
 class Caption(models.Model):

@@ -31,7 +31,7 @@ from generation.plans.queries.image_sets import (
     study_without_images,
 )
 from generation.plans.queries.jobs import missing_jobs
-from generation.plans.queries.recipe_checks import check_backend, check_lengths
+from generation.plans.queries.recipe_checks import check_backend, check_lengths, note_without_seed
 from generation.plans.queries.runs import check_run_name, check_same_recipe
 from generation.plans.texts import askings_of_texts
 from generation.recipes import prompts
@@ -119,7 +119,7 @@ def plan_images(
     name = image_set or shown or default_name(recipe)
     check_name(name)
     check_set(name, recipe)
-    notes = [*cost_of_precision(recipe)]
+    notes = [*cost_of_precision(recipe), *note_without_seed(recipe)]
     attributes: Mapping[int, GroupDraw] = {}
     if {PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL} & set(recipe.prompt_sets):
         if study is None:
@@ -170,7 +170,7 @@ def plan_prompts(
         recipe=recipe,
         image_set=name,
         prompts=tuple(prompts),
-        notes=(*cost_of_precision(recipe), *notes),
+        notes=(*cost_of_precision(recipe), *note_without_seed(recipe), *notes),
     )
 
 

@@ -23,6 +23,8 @@ FAKE = "fake"
 """The backend that draws instead of generating; its image sets are marked as drawn."""
 IMPORTED = "imported"
 """The backend of a run whose results were made elsewhere. Its recipe holds what is known."""
+WITHOUT_SEED = ("openai",)
+"""The backends of images that send no seed. The job's own seed has no part in its image."""
 HUB_ENCODERS = ("transformers",)
 """The backends of embeddings whose models come from the hub; `pretrained` is a revision of theirs."""
 VERSION = 1

@@ -7,10 +7,10 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Association, Axis, IdentityGroup, Study
 from generation.models import ASKINGS, Answer, Run
+from generation.runs import named
 from metrics.associations.askings import Modality, Setting
 from metrics.associations.evaluation import AssociationsRefused, design_of, names_of
 from metrics.associations.words import completed_word, corrected_words, own_words, published_words, valid_word
-from metrics.core import named_runs
 from metrics.core.purposes import ASSOCIATIONS
 from metrics.core.suggestions import did_you_mean
 from metrics.models import AssociationList, ModelAssociation, Variant
@@ -26,7 +26,7 @@ def association_runs() -> QuerySet[Run]:
 
 def find_run(name: str) -> Run:
     """The run with this name or number. Raises AssociationsRefused."""
-    found = named_runs.find_run(Run.objects.all(), name)
+    found = named.find_run(Run.objects.all(), name)
     if found is None:
         known = list(association_runs().values_list("name", flat=True)[:20])
         raise AssociationsRefused(

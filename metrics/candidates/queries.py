@@ -8,11 +8,11 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.models import Association, IdentityGroup, Pool, Source
 from generation.models import Answer, Run, RunKind
+from generation.runs import named
 from metrics.candidates.evaluation import CandidatesRefused
 from metrics.candidates.extraction import pairs_of, whole_text
 from metrics.candidates.identity_forms import IdentityForms
 from metrics.candidates.prompts import Seed
-from metrics.core import named_runs
 from metrics.core.purposes import MACHINE_JUDGE
 from metrics.core.suggestions import did_you_mean
 from metrics.models import Candidate, CandidateList, StruckCandidate
@@ -32,7 +32,7 @@ def completion_runs() -> QuerySet[Run]:
 
 def find_run(name: str) -> Run:
     """The run with this name or number. Raises CandidatesRefused."""
-    found = named_runs.find_run(Run.objects.all(), name)
+    found = named.find_run(Run.objects.all(), name)
     if found is None:
         known = list(completion_runs().values_list("name", flat=True)[:20])
         raise CandidatesRefused(

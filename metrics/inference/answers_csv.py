@@ -27,15 +27,30 @@ _TOLERANCE = 0.02
 """How far a row's probabilities may be from 1 in sum: they may be printed with two digits."""
 
 
-class RowsRefused(FileRefused):
-    """Rows with errors. The message lists the first MOST_ERRORS of them, each with its row and column."""
+RowError = tuple[int, str]
+"""The number of a row, and what is wrong with it."""
 
-    def __init__(self, file: Path | str, errors: list[str], number: int) -> None:
-        more = [f"... and {number - len(errors)} more."] if number > len(errors) else []
-        rows = "1 error" if number == 1 else f"{number:,} errors"
+
+class RowsRefused(FileRefused):
+    """Rows with errors. The message lists the first MOST_ERRORS of them, each with its row and column.
+    `number`: how many there are, if `errors` are the first of them. `table`: the rows without errors."""
+
+    def __init__(
+        self, file: Path | str, errors: list[RowError], table: AnswerTable, number: int | None = None
+    ) -> None:
+        self.errors = sorted(errors, key=lambda error: error[0])
+        self.table, self.number = table, len(errors) if number is None else number
+        self._file = file
+        shown = [f"row {row}: {text}" for row, text in self.errors[:MOST_ERRORS]]
+        more = [f"... and {self.number - len(shown)} more."] if self.number > len(shown) else []
+        rows = "1 error" if self.number == 1 else f"{self.number:,} errors"
         super().__init__(
-            file, f"{rows}; nothing was stored.", "\n".join(["Correct the file:", *errors, *more])
+            file, f"{rows}; nothing was stored.", "\n".join(["Correct the file:", *shown, *more])
         )
+
+    def with_more(self, errors: list[RowError]) -> RowsRefused:
+        """The same with further errors."""
+        return RowsRefused(self._file, [*self.errors, *errors], self.table, self.number + len(errors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +159,7 @@ def _read(path: Path, records: Iterator[list[str]]) -> AnswerTable:
     _check_header(path, header)
     known = [(name, header.index(name)) for name in (*COLUMNS, AXIS) if name in header]
     table = AnswerTable(path.name, tuple(name for name in header if name and name not in dict(known)))
-    errors: list[str] = []
+    errors: list[RowError] = []
     wrong = 0
     for number, record in numbered:
         if not any(cell.strip() for cell in record):
@@ -157,13 +172,14 @@ def _read(path: Path, records: Iterator[list[str]]) -> AnswerTable:
             cells = {name: text_of_cell(record[place].strip()) for name, place in known}
             problems = _add(table, number, cells)
         wrong += len(problems)
-        errors += [f"row {number}: {problem}." for problem in problems[: MOST_ERRORS - len(errors)]]
-    for number, earlier in table.repeated():
-        wrong += 1
-        if len(errors) < MOST_ERRORS:
-            errors.append(f"row {number}: the same pair of the same source is in row {earlier} already.")
-    if wrong:
-        raise RowsRefused(path, errors, wrong)
+        errors += [(number, f"{problem}.") for problem in problems[: MOST_ERRORS - len(errors)]]
+    repeated = table.repeated()
+    errors += [
+        (number, f"the same pair of the same source is in row {earlier} already.")
+        for number, earlier in repeated[:MOST_ERRORS]
+    ]
+    if wrong + len(repeated):
+        raise RowsRefused(path, errors, table, wrong + len(repeated))
     if not len(table):
         raise FileRefused(path, "there are no rows below the header.", "Add a row for each pair.")
     return table

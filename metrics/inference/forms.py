@@ -15,7 +15,7 @@ from generation.recipes.checks import RecipeRefused
 from generation.recipes.recipes import option_value
 from metrics.inference.drawing import RANDOM
 from metrics.inference.sentences import OBJECTS, VERBS
-from metrics.inference.services.planning import THRESHOLD, Choice, plan_inference
+from metrics.inference.services.planning import LABELS_OF, THRESHOLD, Choice, plan_inference
 
 
 class InferenceForm(forms.Form):
@@ -88,7 +88,9 @@ class InferenceForm(forms.Form):
         field = self.fields["backend"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [
-            (name, f"{name}: {label}") for name, label in backends.names(ClassificationRecipe.kind).items()
+            (name, f"{name}: {label}")
+            for name, label in backends.names(ClassificationRecipe.kind).items()
+            if name not in LABELS_OF
         ]
 
     def clean_options(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rich.console import Console
 from annotation.core.csv_text import safe_cell
 from annotation.models import Intervals, Study
 from generation.models import Run
-from metrics.core.named_runs import find_run
+from generation.runs.named import find_run
 from metrics.core.suggestions import did_you_mean
 from metrics.models import RunIntervals
 from metrics.score_runs.evaluation import IntervalMethod

@@ -173,15 +173,17 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def check_is_file(path: Path) -> None:
-    """Raises FileRefused if `path` is missing, a folder, unreadable or empty."""
+def check_is_file(path: Path, *, or_else: str = "") -> None:
+    """Raises FileRefused if `path` is missing, a folder, unreadable or empty. `or_else`: what else helps,
+    such as "or use --download"."""
+    further = f", {or_else}" if or_else else ""
     if path.is_dir():
         raise FileRefused(path, "this is a folder, not a file.", "Name the file inside it.")
     if not path.is_file():
-        raise FileRefused(path, f"there is no such file ({path}).", "Check the path, or use --download.")
+        raise FileRefused(path, f"there is no such file ({path}).", f"Check the path{further}.")
     try:
         with path.open("rb") as file:
             if not file.read(1):
-                raise FileRefused(path, "the file is empty.", "Fetch it again, for example with --download.")
+                raise FileRefused(path, "the file is empty.", f"Name another file{further}.")
     except PermissionError as error:
         raise FileRefused(path, "the file may not be read.", "Change its permissions.") from error

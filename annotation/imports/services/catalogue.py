@@ -1,7 +1,7 @@
 """Sources, identity groups and attributes for the importers (PROTOCOL §1)."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from annotation.imports.readers.identities import known_identities
 from annotation.imports.readers.oddities import Oddity, OddityLog
@@ -30,22 +30,30 @@ class Imported:
 
 @dataclass(frozen=True)
 class SourceInfo:
-    """A published resource, and how to cite it."""
+    """A published resource, how to cite it, and where it is."""
 
     name: str
     title: str
     licence: str
     citation: str
+    origin: str
 
 
 _SEEGULL = (
     "Jha et al. (2023): SeeGULL: A Stereotype Benchmark with Broad Geo-Cultural Coverage Leveraging "
     "Generative Models. ACL."
 )
-SEEGULL = SourceInfo("seegull-v2", "SeeGULL v2, nationalities", "CC BY 4.0", _SEEGULL)
+_ORIGIN = "https://github.com/google-research-datasets/seegull"
+
+
+def _seegull(name: str, title: str) -> SourceInfo:
+    return SourceInfo(name, title, "CC BY 4.0", _SEEGULL, _ORIGIN)
+
+
+SEEGULL = _seegull("seegull-v2", "SeeGULL v2, nationalities")
 SEEGULL_STATES = {
-    Axis.US_STATE: SourceInfo("seegull-us-states", "SeeGULL, US states", "CC BY 4.0", _SEEGULL),
-    Axis.INDIAN_STATE: SourceInfo("seegull-indian-states", "SeeGULL, Indian states", "CC BY 4.0", _SEEGULL),
+    Axis.US_STATE: _seegull("seegull-us-states", "SeeGULL, US states"),
+    Axis.INDIAN_STATE: _seegull("seegull-indian-states", "SeeGULL, Indian states"),
 }
 
 
@@ -54,7 +62,7 @@ def seegull_source(axis: Axis, name: str | None = None) -> SourceInfo:
     standard = SEEGULL if axis == Axis.NATIONALITY else SEEGULL_STATES[axis]
     if not name or name == standard.name:
         return standard
-    return SourceInfo(name, f"{standard.title} ({name})", standard.licence, standard.citation)
+    return replace(standard, name=name, title=f"{standard.title} ({name})")
 
 
 def lock_source(info: SourceInfo) -> Source:
@@ -62,9 +70,7 @@ def lock_source(info: SourceInfo) -> Source:
 
     The lock makes imports of one source wait for each other, so that the second sees the rows of the first.
     """
-    Source.objects.get_or_create(
-        name=info.name, defaults={"title": info.title, "licence": info.licence, "citation": info.citation}
-    )
+    Source.objects.get_or_create(name=info.name, defaults=asdict(info))
     return Source.objects.select_for_update().get(name=info.name)
 
 

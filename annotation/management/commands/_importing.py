@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from annotation.imports.readers.download import DownloadFailed, RemoteFile, fetch
-from annotation.imports.readers.oddities import FileRefused, FileSummary, Oddity
+from annotation.imports.readers.oddities import FileRefused, FileSummary, Oddity, check_is_file
 from annotation.imports.services.catalogue import Imported, ImportRefused, Progress
 from annotation.management.commands._lookups import command_errors
 
@@ -70,6 +70,11 @@ def download(remote: RemoteFile) -> Path:
     """The path of the file, downloaded to VAR_DIR/downloads if needed. Raises CommandError."""
     with command_errors(DownloadFailed):
         return fetch(remote, settings.VAR_DIR / "downloads", report=lambda line: print(line, file=sys.stderr))
+
+
+def check_released_file(path: Path) -> None:
+    """Raises FileRefused for a file that cannot be read and that --download would fetch."""
+    check_is_file(path, or_else="or use --download")
 
 
 def check_report_path(path: Path | None) -> None:

@@ -27,7 +27,9 @@ class Command(BaseCommand):
         parser.add_argument("--source", required=True, metavar="NAME", help="name of the new source")
         parser.add_argument("--title", default="", help="its title (default: its name)")
         parser.add_argument("--licence", default="", help="its licence, such as 'CC BY 4.0'")
-        parser.add_argument("--origin", default="", help="where it comes from: a URL or a text")
+        parser.add_argument(
+            "--origin", default="", help="where it comes from: a URL or a text (default: the file's name)"
+        )
         parser.add_argument("--citation", default="", help="how to cite it")
         parser.add_argument("--axis", choices=Axis.values, default=Axis.NATIONALITY.value)
         parser.add_argument("--create-groups", action="store_true", help="create unknown identities")
@@ -52,7 +54,7 @@ class Command(BaseCommand):
                 details = SourceDetails(
                     title=options["title"] or name,
                     licence=options["licence"],
-                    origin=options["origin"],
+                    origin=options["origin"] or path.name,
                     citation=options["citation"],
                 )
                 add_source(name=name, details=details, axis=axis, checked=checked, by=None)

@@ -50,6 +50,7 @@ class Command(BaseCommand):
         source = seegull_source(axis, name)
         path = options["csv"] or _importing.download(REMOTE[axis])
         with _importing.importing() as progress:
+            _importing.check_released_file(path)
             file = read_associations(path, states=options["states"])
             imported = import_associations(file=file, source=source, axis=axis, progress=progress)
         _importing.print_report(

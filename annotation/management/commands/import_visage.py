@@ -42,6 +42,8 @@ class Command(BaseCommand):
                 raise CommandError(f"Give the path of '{remote.name}' with --{option}, or add --download.")
             paths[option] = path or _importing.download(remote)
         with _importing.importing() as progress:
+            for path in paths.values():
+                _importing.check_released_file(path)
             attributes = read_attributes(paths["attributes"])
             progress("attributes read", attributes.summary.rows_read, attributes.summary.rows_read)
             annotations = read_annotations(paths["annotations"])

@@ -23,6 +23,7 @@ from generation.recipes.recipes import (
     option_value,
 )
 from generation.recipes.series import series_text
+from generation.runs.named import find_run
 
 _LOADING = ("variant", "lora", "quantisation", "offload")
 R = TypeVar("R", bound=Recipe)
@@ -80,12 +81,25 @@ def image_set_name(name: str) -> str:
     return _split(name)[1]
 
 
-def get_run(number: int) -> Run:
-    run = Run.objects.select_related("image_set").filter(pk=number).first()
-    if run is None:
-        known = [str(pk) for pk in Run.objects.order_by("-pk").values_list("pk", flat=True)[:10]]
-        raise CommandError(f"There is no run {number}. The latest are: {', '.join(known) or 'none yet'}.")
-    return run
+def get_run(name: str) -> Run:
+    """The run with this number or name. A run without a name, of images for example, goes by the name of its
+    image set as long as no other run of that set does. Raises CommandError."""
+    known = Run.objects.select_related("image_set")
+    run = find_run(known, name)
+    if run is not None:
+        return run
+    of_set = list(known.filter(name="", image_set__name=name).order_by("pk"))
+    if len(of_set) == 1:
+        return of_set[0]
+    if of_set:
+        numbers = ", ".join(f"{each.pk} ({RunKind(each.kind).label.lower()})" for each in of_set)
+        raise CommandError(f"The image set '{name}' has {len(of_set)} runs: {numbers}. Give a number.")
+    latest = list(known.order_by("-pk")[:10])
+    numbers = ", ".join(f"{each.pk} ({each.about})" for each in latest)
+    raise CommandError(
+        f"There is no run '{name}'.{suggestion(name, [each.about for each in latest])} The latest are: "
+        f"{numbers or 'none yet'}."
+    )
 
 
 def recipe_of(kind: type[R], options: Mapping[str, Any], *, like: R | None = None) -> R:
@@ -98,10 +112,10 @@ def recipe_of(kind: type[R], options: Mapping[str, Any], *, like: R | None = Non
     try:
         base = like or kind()
         if changes.get("backend", base.backend) != base.backend:
-            # The model and its weights belong to another backend.
+            # The model, its weights and its server belong to another backend.
             changes.setdefault("model", FAKE if changes["backend"] == FAKE else "")
-            if "pretrained" in known:
-                changes.setdefault("pretrained", "")
+            for name in known & {"pretrained", "server"}:
+                changes.setdefault(name, "")
         return replace(base, **changes)
     except RecipeRefused as error:
         raise CommandError(f"{error} See --help.") from error

@@ -75,6 +75,7 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, metavar="N", help="default: 0")
         model = parser.add_argument_group("the model")
         model.add_argument("--backend", metavar="NAME", help="default: diffusers; see below")
+        model.add_argument("--server", metavar="NAME", help="of MODEL_SERVERS; default: openai")
         model.add_argument("--model", metavar="ID|FOLDER", help=f"default: {ImageRecipe.model}")
         model.add_argument("--revision", metavar="REF", help="a branch, tag or commit of the hub's model")
         model.add_argument(

@@ -19,6 +19,7 @@ from generation.runs import limits, queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 
+_RUN = "its number or name; of images, captions or embeddings perhaps the name of the image set"
 _HELP = {
     "start": "start a planned run",
     "pause": "stop after the current batch; the remaining jobs wait",
@@ -44,15 +45,15 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", metavar="VERB")
         verbs.add_parser("list", help="list all runs, newest first (the default)")
         show = verbs.add_parser("show", help="show a run's progress, recipe and errors")
-        show.add_argument("run", type=int, metavar="NUMBER")
+        show.add_argument("run", metavar="RUN", help=_RUN)
         show.add_argument("--watch", action="store_true", help="show a progress bar until it stops running")
         for name, text in _HELP.items():
             verb = verbs.add_parser(name, help=text)
-            verb.add_argument("run", type=int, metavar="NUMBER")
+            verb.add_argument("run", metavar="RUN", help=_RUN)
             if name in _WORK_FOLLOWS:
                 add_worker_options(verb)
         limit = verbs.add_parser("limit", help="change the limits of a run that asks a model")
-        limit.add_argument("run", type=int, metavar="NUMBER")
+        limit.add_argument("run", metavar="RUN", help=_RUN)
         for name, (kind, text) in _LIMITS.items():
             limit.add_argument(f"--{name}", type=kind, metavar="N", help=f"{text}; 0: no limit")
 
@@ -61,6 +62,7 @@ class Command(BaseCommand):
             self._list()
             return
         run = get_run(options["run"])
+        number = run.pk  # a run that is discarded has none
         if verb == "limit":
             self._limit(run, options)
             return
@@ -78,7 +80,7 @@ class Command(BaseCommand):
             raise CommandError(f"{error}{cure(run) if verb != 'discard' else ''}") from error
         if verb == "discard":
             again = f"manage.py {planned_by(run)}"
-            self.stdout.write(f"Run {options['run']} is discarded. Plan it with other settings: {again}")
+            self.stdout.write(f"Run {number} is discarded. Plan it with other settings: {again}")
             return
         run.refresh_from_db()
         self._report(run, verb or "", changed)

@@ -1,9 +1,11 @@
 """Checks of a recipe that every plan makes."""
 
+from django.utils.translation import gettext as _
+
 from generation import backends
 from generation.backends.base import BackendError
 from generation.plans.errors import PlanRefused
-from generation.recipes.recipes import ImageRecipe, Recipe
+from generation.recipes.recipes import WITHOUT_SEED, ImageRecipe, Recipe
 
 
 def check_lengths(recipe: ImageRecipe) -> None:
@@ -22,3 +24,10 @@ def check_backend(recipe: Recipe) -> None:
         backends.check(recipe)
     except BackendError as error:
         raise PlanRefused(str(error)) from error
+
+
+def note_without_seed(recipe: ImageRecipe) -> tuple[str, ...]:
+    """Notes for the preview: that the images cannot be made again, if no seed is sent for them."""
+    if recipe.backend not in WITHOUT_SEED:
+        return ()
+    return (_("The server is asked without a seed: it takes none. The same image is not made again."),)

@@ -147,7 +147,9 @@ def _add_attributes(
     if checked.errors:
         lines = [_line(error, identity=table.identity) for error in checked.errors[:_ERRORS_SHOWN]]
         raise StudyImagesRefused("attributes", lines)
-    origin = "" if table.voted else f"Uploaded with the study '{name}'. One out-region vote: its lead's."
+    origin = f"Uploaded with the study '{name}'."
+    if not table.voted:
+        origin += " One out-region vote: its lead's."
     source = add_source(
         name=_unused(name, Source),
         details=SourceDetails(title=title, licence="", origin=origin, citation=""),

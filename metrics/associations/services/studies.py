@@ -27,6 +27,7 @@ from annotation.studies.errors import StudyError
 from annotation.studies.units import draws
 from metrics.associations.evaluation import AssociationsRefused
 from metrics.associations.queries import Choice, chosen
+from metrics.core.origins import origin_of, source_title
 from metrics.models import AssociationList
 
 logger = logging.getLogger(__name__)
@@ -138,12 +139,12 @@ def _source(found: AssociationList, pairs: Pairs, *, name: str, by: User) -> Sou
     title = _("Associations of run %(run)s (%(model)s)") % {"run": run.title, "model": run.model}
     source = Source.objects.create(
         name=name,
-        title=title[:200],
+        title=source_title(title, run),
         citation=(
             f"Associations made by {run.model} (run {run.pk}, recipe {run.recipe_hash}), found as by Raj et "
             "al. (2024), BiasDora, Findings of EMNLP."
         ),
-        origin=_("Answers of run %(run)s") % {"run": run.title},
+        origin=origin_of(run),
         owner=by,
     )
     texts, _created = ensure_attributes(texts=[word for _group, word in pairs])

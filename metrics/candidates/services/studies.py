@@ -14,6 +14,7 @@ from annotation.setup import services as setups
 from annotation.studies.errors import StudyError
 from metrics.candidates.evaluation import CandidatesRefused
 from metrics.candidates.queries import remaining
+from metrics.core.origins import origin_of, source_title
 from metrics.models import CandidateList
 
 logger = logging.getLogger(__name__)
@@ -47,9 +48,12 @@ def open_study(*, found: CandidateList, name: str, by: User) -> Study:
         )
     run = found.run
     title = _("Candidates of run %(run)s (%(model)s)") % {"run": run.title, "model": run.model or run.backend}
-    origin = _("Answers of run %(run)s") % {"run": run.title}
     source = Source.objects.create(
-        name=name, title=title[:200], citation=_citation(found), origin=origin, owner=by
+        name=name,
+        title=source_title(title, run),
+        citation=_citation(found),
+        origin=origin_of(run),
+        owner=by,
     )
     texts, _created = ensure_attributes(texts=[text for *_group, text in rows])
     made = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from django.contrib.auth.models import User
 
@@ -13,7 +14,7 @@ from generation.answers.services.imported_runs import ImportedAnswers, ImportedR
 from generation.models import IMPORTED, Answer, Job
 from generation.recipes.askings import ClassificationRecipe
 from generation.recipes.recipes import as_json
-from metrics.inference.answers_csv import MOST_ERRORS, AnswerTable, RowsRefused, read_answers
+from metrics.inference.answers_csv import AnswerTable, RowError, RowsRefused, read_answers
 from metrics.inference.data import PURPOSE
 from metrics.inference.labels import LABELS
 from metrics.inference.sentences import hypothesis, premise
@@ -26,6 +27,7 @@ def import_inference(
     name: str,
     model: str,
     revision: str = "",
+    settings: Mapping[str, Any] | None = None,
     by: User | None = None,
     progress: Progress = lambda step, done, total: None,
 ) -> ImportedAnswers:
@@ -33,16 +35,22 @@ def import_inference(
 
     Groups come from the catalogue, or from the program's own table of identities; attributes that the
     catalogue lacks are added. The label of a pair is the most probable one; of two that are equal, the first
-    in the order of the columns. The same file again adds nothing.
+    in the order of the columns. `settings`: how the model was asked, as far as it is known. The same file
+    again adds nothing.
 
     Raises FileRefused for a file with errors, or with an identity that nobody knows, and PlanRefused for the
     name of another run; nothing is stored then.
     """
-    table = read_answers(path)
+    try:
+        table = read_answers(path)
+    except RowsRefused as refused:
+        _named, unknown = _find_identities(refused.table)
+        raise refused.with_more(unknown) from None
     recipe = ClassificationRecipe(
         backend=IMPORTED,
         model=model,
         revision=revision,
+        options=dict(settings or {}),
         design={
             "purpose": PURPOSE,
             "sources": list(table.texts("source")),
@@ -85,14 +93,24 @@ def _rows(table: AnswerTable, named: Sequence[tuple[Axis, str]]) -> Iterator[Row
 
 
 def _identities(path: Path, table: AnswerTable) -> list[tuple[Axis, str]]:
-    """The axis and the name in the catalogue, or in the program's own table, of each identity of the file.
+    """The identities of the file. Raises RowsRefused."""
+    found, errors = _find_identities(table)
+    if errors:
+        raise RowsRefused(path, errors, table)
+    return found
+
+
+def _find_identities(table: AnswerTable) -> tuple[list[tuple[Axis, str]], list[RowError]]:
+    """The axis and the name in the catalogue, or in the program's own table, of each identity of the file;
+    and what is wrong: identities that nobody knows, and two spellings of one.
 
     A name on several axes is that of the axis column, else of the catalogue's source of that name, else a
-    nationality. Raises RowsRefused for identities that nobody knows, and for two spellings of one."""
+    nationality."""
     known = _known_names()
     in_sources = _axes_in_sources(table)
     found: list[tuple[Axis, str]] = []
-    errors = []
+    rows: dict[tuple[Axis, str], int] = {}
+    errors: list[RowError] = []
     for place, (axis, text) in enumerate(table.identities):
         matches = [each for each in known.get(text.lower(), []) if axis in ("", each[0].value)]
         if len(matches) > 1:
@@ -106,17 +124,14 @@ def _identities(path: Path, table: AnswerTable) -> list[tuple[Axis, str]]:
                 if not matches
                 else "Say which in a column 'axis': " + ", ".join(each[0].value for each in matches)
             )
-            errors.append(f"row {row}: column 'identity': '{text}' {problem}. {cure}.")
+            errors.append((row, f"column 'identity': '{text}' {problem}. {cure}."))
             continue
-        if matches[0] in found:
-            errors.append(
-                f"row {row}: column 'identity': '{text}' is {matches[0][1]}, who are in row "
-                f"{table.first_row('identity', found.index(matches[0]))} by another name. Use one name."
-            )
+        if matches[0] in rows:
+            twice = f"'{text}' is {matches[0][1]}, who are in row {rows[matches[0]]} by another name"
+            errors.append((row, f"column 'identity': {twice}. Use one name."))
         found.append(matches[0])
-    if errors:
-        raise RowsRefused(path, errors[:MOST_ERRORS], len(errors))
-    return found
+        rows.setdefault(matches[0], row)
+    return found, errors
 
 
 def _known_names() -> Mapping[str, list[tuple[Axis, str]]]:

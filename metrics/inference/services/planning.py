@@ -8,6 +8,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotation.models import Pool, Source
+from generation.backends import classify_vader
 from generation.plans.askings import Asking
 from generation.plans.errors import PlanRefused
 from generation.plans.plan import Plan
@@ -19,6 +20,8 @@ from metrics.inference.drawing import RANDOM, GroupName, draw_random, draw_stere
 from metrics.inference.labels import ENTAILMENT, LabelsRefused, recognise
 from metrics.inference.sentences import OBJECTS, VERBS, WordsRefused, check_words, sentence_pairs
 
+LABELS_OF: Mapping[str, tuple[str, ...]] = {"vader": classify_vader.LABELS}
+"""The backends that have no entailment, and the labels that they always answer with."""
 THRESHOLD = 2
 """Votes for a validated stereotype, of three."""
 _MOST_NAME = 80
@@ -81,9 +84,9 @@ def plan_inference(*, recipe: ClassificationRecipe, choice: Choice, name: str = 
     """Plan the classifications. `name` "": from the source, the model and what is drawn, so that the same
     choice gives the same run. Raises PlanRefused, which says what to choose instead."""
     verbs, objects = _words(choice)
-    if recipe.labels:
+    if labels := recipe.labels or LABELS_OF.get(recipe.backend):
         try:
-            recognise(recipe.labels)
+            recognise(labels)
         except LabelsRefused as error:
             raise PlanRefused(str(error)) from error
     found = read_associations(choice.source, threshold=choice.threshold, pool=choice.pool)

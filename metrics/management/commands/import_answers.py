@@ -1,6 +1,6 @@
 """manage.py import_answers: store answers that were made elsewhere as a finished run (docs/importing.md)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from metrics.associations.descriptors import read_descriptors
 from metrics.associations.services.importing import import_associations
 from metrics.inference.services.importing import import_inference
 
+_LAYOUT = ("modality", "setting", "descriptors")
 Importer = Callable[[Mapping[str, Any], Progress], Sequence[str]]
 """The options of the command -> what was done, line by line."""
 _SETTINGS = (
@@ -58,6 +59,7 @@ def _inference(options: Mapping[str, Any], progress: Progress) -> Sequence[str]:
         name=options["name"],
         model=options["model"],
         revision=options["revision"] or "",
+        settings=options["options"] or {},
         progress=progress,
     )
     return imported.summary()
@@ -99,6 +101,14 @@ LAYOUTS: Mapping[str, Importer] = {"biasdora": _biasdora}
 """Whose tables a file may be, and what imports it."""
 KINDS: Mapping[str, Importer] = {"completions": _texts, "descriptions": _texts, "inference": _inference}
 """What a file may hold, and what imports it."""
+_OF_TEXTS = {*_SETTINGS} - {"revision", "options"}
+UNUSED: Mapping[str, Iterable[str]] = {
+    "completions": ("set", *_LAYOUT),
+    "descriptions": _LAYOUT,
+    "inference": ("set", *_LAYOUT, *sorted(_OF_TEXTS)),
+    "biasdora": ("set",),
+}
+"""Options that a kind or a layout has no place for: they are refused and not dropped."""
 
 
 class Command(BaseCommand):
@@ -152,12 +162,21 @@ class Command(BaseCommand):
         options["options"] = _further(options["option"])
         if options["kind"] and not options["name"]:
             raise CommandError("--name is missing: name the run that is made.")
+        _refuse_unused(options)
         importer = KINDS[options["kind"]] if options["kind"] else LAYOUTS[options["layout"]]
         refused = (FileUnusable, FileRefused, PlanRefused, RecipeRefused)
         with command_errors(*refused), _importing.progress_bar() as progress:
             done = importer(options, progress)
         for line in done:
             self.stdout.write(line)
+
+
+def _refuse_unused(options: Mapping[str, Any]) -> None:
+    what = "kind" if options["kind"] else "layout"
+    given = [name for name in UNUSED[options[what]] if options[name] is not None]
+    if given:
+        named = ", ".join("--no-chat" if name == "chat" else f"--{name.replace('_', '-')}" for name in given)
+        raise CommandError(f"--{what} {options[what]} has no place for {named}. Leave that out.")
 
 
 def _further(given: Sequence[str]) -> Mapping[str, Any] | None:

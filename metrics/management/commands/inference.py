@@ -22,7 +22,7 @@ from metrics.inference.drawing import RANDOM
 from metrics.inference.labels import LabelsRefused
 from metrics.inference.queries import ResultRow, number, results
 from metrics.inference.sentences import OBJECTS, VERBS
-from metrics.inference.services.planning import THRESHOLD, Choice, plan_inference
+from metrics.inference.services.planning import LABELS_OF, THRESHOLD, Choice, plan_inference
 from metrics.management import output
 from metrics.management.output import Cell
 from metrics.score_runs.evaluation import check_resampling
@@ -41,7 +41,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        list_backends_in_help(parser, ClassificationRecipe.kind)
+        list_backends_in_help(parser, ClassificationRecipe.kind, without=LABELS_OF)
         parser.add_argument("source", nargs="?", help="a source of associations, e.g. seegull-v2")
         parser.add_argument(
             "--baseline", choices=(RANDOM,), default="", help="also a random attribute for each group"
@@ -68,7 +68,11 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="of the run (default: from source and model)")
         model = parser.add_argument_group("the model")
         model.add_argument("--backend", metavar="NAME", help="default: transformers; see below")
-        model.add_argument("--model", metavar="ID|FOLDER", help="a model of natural language inference")
+        model.add_argument(
+            "--model",
+            metavar="ID|FOLDER",
+            help="a model of natural language inference",
+        )
         model.add_argument("--revision", metavar="REF", help="a branch, tag or commit of the hub's model")
         model.add_argument(
             "--label",
@@ -107,11 +111,17 @@ class Command(BaseCommand):
                 "options": parse_options(options["option"]) or None,
             },
         )
+        source = _find_source(options["source"])
+        if recipe.backend == ClassificationRecipe.backend and not recipe.model.strip():
+            raise CommandError(
+                "Which model is asked? Name one of natural language inference with --model, for example "
+                "--model roberta-large-mnli, or try the command without a model: --backend fake."
+            )
         try:
             plan = plan_inference(
                 recipe=recipe,
                 choice=Choice(
-                    source=_find_source(options["source"]),
+                    source=source,
                     threshold=options["threshold"],
                     pool=options["pool"],
                     seed=options["seed"],

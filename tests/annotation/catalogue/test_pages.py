@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
 
 from annotation.catalogue import queries, services
 from annotation.catalogue.keyset import stretch
@@ -281,3 +282,13 @@ def test_a_file_that_is_too_large_is_refused(client, lead, monkeypatch):
         "POST", "/api/v1/imports/seegull", b"x" * 11, content_type="text/csv", headers=headers
     )
     is_problem(answer, 413)
+
+
+def test_a_licence_that_nobody_stated_is_said_to_be_so(client, lead, mine):
+    Source.objects.filter(pk=mine.pk).update(licence="")
+    client.force_login(lead)
+    for url in (reverse("source", args=[mine.name]), reverse("sources")):
+        assert "not stated" in client.get(url).text
+    Source.objects.update(licence="CC0")
+    for url in (reverse("source", args=[mine.name]), reverse("sources")):
+        assert "not stated" not in client.get(url).text

@@ -102,3 +102,7 @@ def test_a_level_that_cannot_be_drawn_says_which_number_to_lower():
                 groups=[group for group in STORY.groups if group.name == "Mexican"],
             )
         )
+
+
+def test_the_source_is_marked_as_simulated():
+    assert "simulated" in STORY.source["origin"]

@@ -176,3 +176,21 @@ def test_the_released_files_are_imported_whole_and_twice_without_change(released
     assert not IdentityGroup.objects.filter(global_south=None).exists()
     assert not IdentityGroup.objects.filter(country="").exists()
     assert Association.objects.filter(offensiveness_mean=None).count() == 1197 + 178 + 16
+
+
+def test_a_missing_or_empty_file_can_be_downloaded(tmp_path):
+    with pytest.raises(CommandError, match=r"no such file .*Check the path, or use --download\."):
+        call_command("import_seegull", tmp_path / "nothing.csv")
+    empty = tmp_path / "empty.csv"
+    empty.touch()
+    with pytest.raises(CommandError, match=r"empty\. Name another file, or use --download\."):
+        call_command("import_visage", attributes=empty, annotations=empty)
+
+
+def test_the_source_says_where_the_release_is(tmp_path):
+    call_command("import_seegull", release_files.seegull(tmp_path), "--source", "mine")
+    source = Source.objects.get()
+    assert (source.origin, source.licence) == (
+        "https://github.com/google-research-datasets/seegull",
+        "CC BY 4.0",
+    )

@@ -159,3 +159,15 @@ def test_the_command_checks_and_stores(tmp_path, capsys):
     assert "2 associations stored as source mine" in capsys.readouterr().out
     source = Source.objects.get()
     assert (source.title, source.licence, source.owner) == ("mine", "CC0", None)
+    assert source.origin == "mine.csv"
+    call_command("import_pairs", file, source="other", create_groups=True, origin="a book")
+    assert Source.objects.get(name="other").origin == "a book"
+
+
+def test_a_missing_file_is_not_said_to_be_for_download(tmp_path):
+    with pytest.raises(CommandError, match=r"no such file .*Check the path\.$"):
+        call_command("import_pairs", tmp_path / "none.csv", source="mine")
+    empty = tmp_path / "empty.csv"
+    empty.touch()
+    with pytest.raises(CommandError, match=r"the file is empty\. Name another file\.$"):
+        call_command("import_pairs", empty, source="mine")

@@ -257,7 +257,8 @@ def test_a_failure_while_it_is_stored_leaves_nothing(write, monkeypatch):
         ({"temperature": 3.0}, "temperature"),
         ({"chat": False, "system": "x"}, "system"),
         ({"option": ["x"]}, "NAME=VALUE"),
-        ({"set": "nowhere"}, "no study or image set"),
+        ({"kind": "descriptions", "set": "nowhere"}, "no study or image set"),
+        ({"set": "nowhere"}, "--kind completions has no place for --set"),
         ({"kind": "descriptions", "path": "missing.jsonl"}, "cannot be read"),
     ],
 )

@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotation import policies
 from annotation.models import Box, Image, Judgement, Purpose, Response, Unit
 from generation.image_sets.queries import IMAGES_PER_PAGE, image_history
-from generation.models import Provenance
+from generation.models import Provenance, Run
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from tests import factories
 from tests.generation.image_sets import world
@@ -51,6 +51,14 @@ def test_an_image_shows_all_that_a_repetition_needs(client, run, image):
         assert f'<dt lang="en">{name.replace("_", " ")}</dt>' in text
     assert f'rel="prev">← No. {image.index - 1}' in text
     assert f'rel="next">No. {image.index + 1}' in text
+
+
+def test_a_seed_that_was_not_sent_is_not_shown_as_the_images(client, run, image):
+    admin = factories.user("boss", admin=True)
+    Run.objects.update(backend="openai")
+    text = shown(client, admin, "image_history", image.pk).text
+    assert "none: the server was asked without a seed" in text
+    assert str(image.provenance.seed) not in text
 
 
 def test_captions_stand_by_run_best_first_and_embeddings_by_what_made_them(client, run, image):

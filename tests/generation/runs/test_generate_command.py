@@ -49,6 +49,27 @@ class TestGenerate:
         assert Run.objects.get().jobs.filter(state=JobState.DONE).count() == 12
         assert "To make     0 of 12" in command("generate", "trial")
 
+    def test_images_from_a_server(self, monkeypatch):
+        """The preview says that no seed is sent; an unknown server is refused as `ask` does."""
+        monkeypatch.setenv("MODEL_SERVERS", "lab=http://127.0.0.1:9/v1")
+        factories.group("Indian")
+        lab = ("--backend", "openai", "--server", "lab", "--model", "sd")
+        told = command("generate", "trial", "--groups", "Indian", *lab, "--later")
+        assert "Note        The server is asked without a seed" in told
+        assert Run.objects.get().recipe["server"] == "lab"
+        wrong = refused(
+            "generate", "more", "--groups", "Indian", *lab[:2], "--server", "lap", "--model", "sd"
+        )
+        assert "recipe: server: there is no server 'lap'. There are: lab, openai" in wrong
+        assert "without a seed" not in command("generate", "drawn", "--groups", "Indian", *FAKE, "--preview")
+
+    def test_another_backend_than_the_sets_does_not_keep_its_server(self, monkeypatch):
+        monkeypatch.setenv("MODEL_SERVERS", "lab=http://127.0.0.1:9/v1")
+        factories.group("Indian")
+        lab = ("--backend", "openai", "--server", "lab", "--model", "sd")
+        command("generate", "trial", "--groups", "Indian", *lab, "--later")
+        assert "recipe: server" not in refused("generate", "trial", "--backend", "diffusers", "--model", "sd")
+
     def test_a_preview_writes_nothing(self):
         factories.group("Indian")
         told = command("generate", "trial", "--groups", "Indian", *FAKE, "--preview")

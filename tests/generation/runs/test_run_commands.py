@@ -192,7 +192,29 @@ class TestRuns:
         assert "was paused at 0 of 6: No weights." in refused("runs", "show", str(run.pk), "--watch")
 
     def test_an_unknown_run(self, run):
-        assert f"There is no run 999999. The latest are: {run.pk}." in refused("runs", "show", "999999")
+        why = refused("runs", "show", "999999")
+        assert f"There is no run '999999'. The latest are: {run.pk} (trial)." in why
+        assert "no run 'trail'. Did you mean 'trial'?" in refused("runs", "pause", "trail")
+
+    def test_a_run_goes_by_its_name(self, run, tmp_path):
+        (tmp_path / "prompts.txt").write_text("a hat\n")
+        command("ask", str(tmp_path / "prompts.txt"), "--backend", "fake", "--name", "hats", "--later")
+        hats = Run.objects.get(name="hats").pk
+        assert f"Run {hats}, completions: running" in command("runs", "show", "hats")
+        assert f"Run {hats}, limits: tokens 9" in command("runs", "limit", "hats", "--tokens", "9")
+        # the number comes first, as messages name runs by it
+        Run.objects.filter(pk=hats).update(name=str(run.pk))
+        assert f"Run {run.pk}, images: planned" in command("runs", "show", str(run.pk))
+
+    def test_a_run_of_images_goes_by_its_set_while_it_is_the_only_one(self, run):
+        assert f"Run {run.pk} is running now" in command("runs", "start", "trial", "--later")
+        command("runs", "resume", "trial", "--now")
+        command("caption", "trial", "--backend", "fake", "--count", "1", "--later")
+        captions = Run.objects.exclude(pk=run.pk).get().pk
+        why = refused("runs", "pause", "trial")
+        assert f"'trial' has 2 runs: {run.pk} (images), {captions} (captions). Give a number." in why
+        command("runs", "pause", str(captions))
+        assert f"Run {captions} is discarded" in command("runs", "discard", str(captions))
 
     def test_with_a_broker_workers_are_rung_and_watched(self, run, settings, monkeypatch):
         settings.CELERY_BROKER_URL = "redis://nowhere"

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Image, ImageSet, TaskKind
+from annotation.models import AuditEvent, Image, ImageSet, Source, TaskKind
 from annotation.setup import services as setup
 from tests import factories
 from tests.generation.uploads.bundles import encoded, pixels, table
@@ -109,6 +109,7 @@ def test_in_region_votes_alone_make_stereotypes(client, lead):
     assert send(client, attributes=votes).status_code == 302
     document = setup.documents(user=lead)["what-is-shown"]
     assert document["stereotypes"] == {"source": "what-is-shown", "pool": "in", "threshold": 2}
+    assert Source.objects.get().origin == "Uploaded with the study 'what-is-shown'."
 
 
 @pytest.mark.parametrize(("visual", "kept"), [(["sombrero", "beret"], True), (["castle"], False)])

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotation.core.leases import JobState
 from annotation.models import Association, AuditEvent, Source, Study
+from generation.models import Run
 from metrics.associations.queries import MOST_ASKINGS
 from metrics.associations.services import lists
 from metrics.models import AssociationList
@@ -125,10 +126,12 @@ def test_a_descriptor_shows_all_that_was_said_and_a_word_its_sentences(client, l
 
 @pytest.mark.parametrize("kind", ["association", "visual_nature"])
 def test_a_lead_sends_the_significant_associations_to_people(client, lead, run, found, kind):
+    Run.objects.update(backend="fake")
     answer = act(client, run, "study", name="ask", variant="corrected", kind=kind)
     assert answer.headers["Location"] == reverse("setup_step", args=["ask", "consent"])
     pairs = set(Source.objects.get(name="ask").associations.values_list("group__name", "attribute__text"))
     assert pairs == {("nurse", "kind"), ("Nurse", "kind"), ("miner", "keen")}
+    assert Source.objects.get(name="ask").origin == "Answers of run asked – simulated, no model’s output"
     assert Study.objects.get(association_lists=found).name == "ask"
     assert AuditEvent.objects.get(what="study made of associations").details["associations"] == 3
     act(client, run, "study", name="ask", variant="corrected", kind=kind)

@@ -121,6 +121,11 @@ def test_a_bad_seed_file_is_refused_with_row_and_cure(run, tmp_path, anybackend,
     assert Run.objects.count() == 1
 
 
+def test_a_missing_seed_file_is_not_said_to_be_for_download(run, tmp_path):
+    with pytest.raises(CommandError, match=r"no such file .*Check the path\.$"):
+        printed("--plan", "p", "--seeds", str(tmp_path / "none.csv"), "--later")
+
+
 def test_a_plan_has_each_prompt_in_both_orders_and_its_design_in_the_recipe(run, tmp_path, anybackend):
     file = tmp_path / "seeds.csv"
     file.write_text("\ufeff" + SEEDS, encoding="utf-8")

@@ -90,6 +90,18 @@ def test_a_lead_strikes_candidates_out_and_restores_them(client, lead, run, foun
     assert not StruckCandidate.objects.exists()
 
 
+def test_pages_of_a_fake_run_say_that_it_is_simulated(client, lead, run, found):
+    client.force_login(lead)
+    urls = [
+        reverse("candidate_runs"),
+        reverse("candidates", args=[run.pk]),
+        reverse("candidate", args=[run.pk, found.candidates.first().pk]),
+    ]
+    assert not any("simulated, no model’s output" in client.get(url).text for url in urls)
+    Run.objects.update(backend="fake")
+    assert all("simulated, no model’s output" in client.get(url).text for url in urls)
+
+
 def test_the_askings_of_a_candidate_are_shown_escaped(client, lead, run, found):
     asked.add(run, "(Chilean, poet) <script>", prompt="(<b>, c)")
     poet = found.candidates.get(attribute="poet")

@@ -177,6 +177,19 @@ def test_the_remaining_candidates_become_a_source_and_a_draft_with_six_answers_e
         studies.open_study(found=made, name="from-asked", by=lead)
 
 
+def test_a_source_of_a_fake_run_says_that_it_is_simulated(run):
+    lead = factories.user(lead=True)
+    studies.open_study(found=found(run), name="of-a-model", by=lead)
+    source = Source.objects.get(name="of-a-model")
+    assert (source.origin, source.owner) == ("Answers of run asked", lead)
+    run.backend = "fake"
+    run.save()
+    studies.open_study(found=found(run), name="of-the-fake", by=lead)
+    source = Source.objects.get(name="of-the-fake")
+    assert source.origin == "Answers of run asked – simulated, no model’s output"
+    assert source.title.endswith(" – simulated, no model’s output")
+
+
 def test_a_study_that_cannot_be_made_leaves_no_source_behind(run):
     lead = factories.user(lead=True)
     made = found(run)

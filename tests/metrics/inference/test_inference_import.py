@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -100,6 +101,18 @@ def test_identities_that_nobody_knows_and_two_spellings_of_one(tmp_path, identit
     assert not Attribute.objects.exists()
 
 
+def test_an_unknown_identity_is_said_beside_the_other_errors(tmp_path):
+    row = answered.rows()[0]
+    content = [row, (*row[:5], 2, 0, 0), (row[0], "Atlantean", *row[2:]), row]
+    with pytest.raises(FileRefused, match="3 errors") as refused:
+        answered.imported(tmp_path, content)
+    assert re.findall(r"\nrow \d+: [^:]*", str(refused.value)) == [
+        "\nrow 3: column 'entailment'",
+        "\nrow 4: column 'identity'",
+        "\nrow 5: the same pair of the same source is in row 2 already.",
+    ]
+
+
 def test_an_identity_of_the_programs_own_table_is_added_with_its_region(tmp_path):
     answered.imported(tmp_path, [("own", "French", "rude", "sold", "a lamp", 1, 0, 0)])
     assert IdentityGroup.objects.get(name="French").region == "Europe"
@@ -142,6 +155,21 @@ def test_an_import_that_somebody_else_has_just_made_stores_nothing_twice(tmp_pat
         with pytest.raises(PlanRefused, match="already a run 'a'"):
             import_inference(path=path, name="a", model="m")
     assert Run.objects.count() == 1
+
+
+def test_settings_that_have_no_place_are_refused_and_the_others_kept(tmp_path):
+    path = answered.write(tmp_path / "a.csv", answered.rows())
+    arguments = ("import_answers", str(path), "--kind", "inference", "--name", "a", "--model", "m")
+    with pytest.raises(
+        CommandError, match=r"--kind inference has no place for --max-tokens, --temperature\."
+    ):
+        call_command(*arguments, "--temperature", "1", "--max-tokens", "5")
+    with pytest.raises(CommandError, match="no place for --set, --modality, --no-chat"):
+        call_command(*arguments, "--set", "x", "--no-chat", "--modality", "t2t")
+    assert not Run.objects.exists()
+    call_command(*arguments, "--option", "batch=8", "--revision", "main")
+    recipe = Run.objects.get().recipe
+    assert (recipe["options"], recipe["revision"]) == ({"batch": 8}, "main")
 
 
 def test_the_command_says_what_it_did_and_lists_what_is_wrong(tmp_path):

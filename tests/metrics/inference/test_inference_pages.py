@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
+from generation import backends
 from generation.models import Answer, Run, RunState
+from metrics.inference.forms import InferenceForm
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics.inference import answered
@@ -158,6 +161,17 @@ def test_a_plan_that_is_refused_says_why(client, maker, source, change, said):
     assert answer.status_code == 422
     assert said in answer.content.decode()
     assert not Run.objects.exists()
+
+
+def test_a_lexicon_of_sentiment_is_not_offered(monkeypatch, capsys):
+    monkeypatch.setattr(backends, "names", lambda kind: {"fake": "A rule.", "vader": "A lexicon."})
+    offered = [name for name, _label in InferenceForm().fields["backend"].choices]
+    assert offered == ["fake"]
+    with pytest.raises(SystemExit):
+        call_command("inference", "--help")
+    told = capsys.readouterr().out
+    assert "A rule." in told
+    assert "A lexicon." not in told
 
 
 def test_the_form_knows_the_source_of_a_link(client, maker, source):

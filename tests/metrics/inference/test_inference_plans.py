@@ -129,6 +129,11 @@ def test_names_of_labels_without_entailment_are_refused_before_anything_is_asked
         plan_inference(recipe=recipe, choice=Choice(source=source))
 
 
+def test_a_backend_that_never_has_an_entailment_is_refused_when_planned(source):
+    with pytest.raises(PlanRefused, match=r"entailment: negative, neutral, positive\. Choose a model"):
+        plan_inference(recipe=ClassificationRecipe(backend="vader"), choice=Choice(source=source))
+
+
 def asked(*arguments: str) -> str:
     out = io.StringIO()
     call_command("inference", "seegull-v2", "--backend", "fake", "--yes", *arguments, stdout=out)
@@ -159,6 +164,11 @@ def test_a_model_without_entailment_is_asked_nothing(source, model):
         asked()
     run = Run.objects.get()
     assert (run.state, run.answers.count()) == (RunState.PAUSED, 0)
+
+
+def test_without_a_model_the_command_says_how_to_name_one(source):
+    with pytest.raises(CommandError, match=r"with --model.*--backend fake"):
+        call_command("inference", "seegull-v2", "--preview")
 
 
 def test_a_preview_writes_nothing(source):

@@ -14,7 +14,7 @@ from generation.models import Answer, Run
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.recipes.askings import DescriptionRecipe
-from metrics.core.named_runs import find_run
+from generation.runs.named import find_run
 from metrics.visual_questions.data import question_runs
 from metrics.visual_questions.services import plan_questions
 from tests import factories
