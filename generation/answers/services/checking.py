@@ -25,30 +25,35 @@ def check(path: Path, kind: str, images: Mapping[str, int] | None, progress: Pro
     Sixteen bytes are kept of each line. Raises FileUnusable with the first errors.
     """
     keys, given, places = array("Q"), array("i"), array("I")
-    errors: list[str] = []
+    errors: list[tuple[int, str]] = []
     wrong = 0
     for line in read_lines(path, with_image=kind == DescriptionRecipe.kind):
         problem = line if isinstance(line, str) else _image_problem(line, images)
         if problem:
             wrong += 1
-            errors += [problem] * (len(errors) < MOST_SHOWN)
+            errors += [(_line_number(problem.partition(":")[0]), problem)] * (len(errors) < MOST_SHOWN)
         elif isinstance(line, Line):
             hashed = hashlib.blake2b(line.full_key.encode(), digest_size=_IN_HASH).digest()
             keys.append(int.from_bytes(hashed, "big"))
             given.append(line.number)
-            places.append(int(line.place.rpartition(" ")[2]))
+            places.append(_line_number(line.place))
             noun = line.place.partition(" ")[0]
     if not wrong and not keys:
         raise FileUnusable(path, ["It holds no answer. Each line needs a prompt and a text."])
     numbers = np.frombuffer(given, dtype=np.int32).copy() if keys else np.zeros(0, np.int32)
-    if not wrong:
+    if keys:
         hashes = np.frombuffer(keys, dtype=np.uint64)
         _count(hashes, numbers)
-        errors, wrong = _repeated(hashes, numbers, places, noun)
+        repeated, number = _repeated(hashes, numbers, places, noun)
+        errors, wrong = sorted([*errors, *repeated]), wrong + number
     if wrong:
-        raise FileUnusable(path, errors, wrong)
+        raise FileUnusable(path, [text for _place, text in errors[:MOST_SHOWN]], wrong)
     progress(_("checked"), len(numbers), len(numbers))
     return numbers
+
+
+def _line_number(place: str) -> int:
+    return int(place.rpartition(" ")[2])
 
 
 def _image_problem(line: Line, images: Mapping[str, int] | None) -> str:
@@ -72,16 +77,20 @@ def _count(keys: npt.NDArray[np.uint64], numbers: Numbers) -> None:
 
 def _repeated(
     keys: npt.NDArray[np.uint64], numbers: Numbers, places: Sequence[int], noun: str
-) -> tuple[list[str], int]:
-    """Lines with the key and the number of an earlier line: the first errors, and how many there are."""
+) -> tuple[list[tuple[int, str]], int]:
+    """Lines with the key and the number of an earlier line: the first errors, each after the number of its
+    line, and how many there are."""
     order = np.lexsort((numbers, keys))
     ordered_keys, ordered_numbers = keys[order], numbers[order]
     same = (ordered_keys[1:] == ordered_keys[:-1]) & (ordered_numbers[1:] == ordered_numbers[:-1])
     again = np.flatnonzero(same)
     pairs = sorted(zip(order[again + 1].tolist(), order[again].tolist(), strict=True))[:MOST_SHOWN]
     errors = [
-        f"{noun} {places[later]}: it has the key (or prompt) and the number {numbers[later]} of {noun} "
-        f"{places[earlier]}. Give each sample its own number, or leave out both key and number."
+        (
+            places[later],
+            f"{noun} {places[later]}: it has the key (or prompt) and the number {numbers[later]} of {noun} "
+            f"{places[earlier]}. Give each sample its own number, or leave out both key and number.",
+        )
         for later, earlier in pairs
     ]
     return errors, len(again)

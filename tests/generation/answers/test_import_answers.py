@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from io import StringIO
 
 import pytest
@@ -211,6 +212,17 @@ def test_the_same_key_and_number_twice(write):
     said = refused(write(lines))
     assert "line 3: it has the key (or prompt) and the number 2 of line 1" in said
     assert "line 4: it has the key (or prompt) and the number 1 of line 2" in said
+
+
+def test_a_repeated_key_is_said_beside_the_other_errors(write):
+    lines = [
+        {"prompt": "a", "text": "1", "key": "k"},
+        {"prompt": "b", "text": "2", "key": "k"},
+        {"prompt": "c"},
+    ]
+    said = refused(write(lines))
+    assert "2 errors" in said
+    assert re.search(r"line 2: it has the key .* of line 1.*\nline 3: text: it is missing", said)
 
 
 def test_the_same_file_again_changes_nothing_and_another_one_is_refused(write):
