@@ -6,7 +6,7 @@ from annotation.models import Annotator, Association, Judgement, Pool, Response,
 
 
 def counted_responses(study: Study | OuterRef, task: str) -> QuerySet[Response]:
-    """The responses that count in every score of `study`, or of what an outer query's outer query is about."""
+    """The responses that count in every score of `study`: a study, or OuterRef(OuterRef(…)) of one."""
     return Response.objects.filter(
         unit__task__in=_tasks(study, task),
         current=True,

@@ -20,7 +20,7 @@ _SEPARATOR = "\x1e"
 
 
 class _Joined(Func):
-    # The separator stands in the SQL: SQLite takes a fifth more of the time if it reads a parameter each time.
+    # The separator stands in the SQL: SQLite takes a quarter more time to read a parameter for each row.
     template = "GROUP_CONCAT(%(expressions)s, '%(separator)s')"
     output_field = TextField()
 

@@ -60,7 +60,7 @@ def compared_studies(study: Study) -> list[Study]:
         found = found.filter(simulated=False)
     for lead in leads:
         found = found.filter(leads=lead)
-    outermost = OuterRef(OuterRef("pk"))  # from the tasks of the responses of a study
+    outermost = OuterRef(OuterRef("pk"))  # the study is two queries above the tasks of a response
     newest = found.filter(Exists(_identified(outermost))).distinct().order_by("-opened_at", "-pk")
     return list(newest.select_related("stereotype_source")[:_MAX_STUDIES])
 
