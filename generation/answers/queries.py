@@ -88,8 +88,8 @@ class Picture:
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """An asking and its answer, as lists show them. `job`: its number. `reason`: the beginning of what a server
-    said when its filter withheld the answer."""
+    """An asking and its answer, as lists show them. `job`: its number. `reason`: the beginning of what a
+    server said when its filter withheld the answer."""
 
     job: int
     key: str
