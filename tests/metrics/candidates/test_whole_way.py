@@ -110,9 +110,9 @@ def ask_the_model(lead: Client) -> Run:
         pass
     run.refresh_from_db()
     assert (run.state, Answer.objects.filter(run=run).count()) == (RunState.DONE, 30)
-    for line in SEEDS.splitlines()[1:]:
-        identity, attribute = line.split(",")
-        assert run.jobs.filter(prompt__contains=f"({identity}, {attribute})").exists()
+    seeds = [f"({line.replace(',', ', ')})" for line in SEEDS.splitlines()[1:]]
+    orders = {f"{first}, {second}" for first, second in itertools.permutations(seeds, 2)}
+    assert set(run.jobs.values_list("prompt", flat=True)) == orders
     return run
 
 
