@@ -90,6 +90,7 @@ class FakeOpenAI:
         self.paths: Counter[str] = Counter()
         self.in_flight = self.most_in_flight = 0
         self.company = 0  # no answer before so many were in flight at once
+        self.most_answers: int | None = None  # those after so many are held back until it is None again
         self.port = 0
 
     @property
@@ -188,6 +189,8 @@ class FakeOpenAI:
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             while self.most_in_flight < self.company:
+                await asyncio.sleep(0.01)
+            while self.most_answers is not None and self.answered.total() >= self.most_answers:
                 await asyncio.sleep(0.01)
             if self.delay:
                 await asyncio.sleep(self.delay)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, F, QuerySet
+from django.db.models.fields.json import KT
 from django.db.models.functions import Length, Substr
 
 from generation.models import Answer, Run
@@ -18,6 +19,8 @@ SHOWN = 2_000
 SEARCHED = 100_000
 """Answers that one page of a search goes through at most."""
 LATEST = 5
+_REASON = 300
+"""Characters of the reason of a filter in a list."""
 _PER_BATCH = 500
 _TEXTS = {"text": "text", "prompt": "job__prompt", "text_pair": "job__text_pair"}
 _OF_THE_JOB = {
@@ -32,7 +35,7 @@ _OF_THE_JOB = {
     "attribute": "job__attribute__text",
     "finished_at": "job__finished_at",
 }
-_OWN = ("ended", "tokens_in", "tokens_out", "seconds", "probabilities")
+_OWN = ("ended", "reason", "tokens_in", "tokens_out", "seconds", "probabilities")
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Picture:
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """An asking and its answer, as lists show them. `job`: its number."""
+    """An asking and its answer, as lists show them. `job`: its number. `reason`: the beginning of what a
+    server said when its filter withheld the answer."""
 
     job: int
     key: str
@@ -98,6 +102,7 @@ class AnswerRow:
     seed: int | None
     text: Text
     ended: str
+    reason: str | None
     tokens_in: int | None
     tokens_out: int | None
     seconds: float | None
@@ -236,6 +241,7 @@ def _rows(answers: QuerySet[Answer], characters: int | None) -> list[AnswerRow]:
     }
     long = {f"{name}_length": Length(field) for name, field in _TEXTS.items()}
     of_the_job = {f"the_{name}": F(field) for name, field in _OF_THE_JOB.items()}
+    answers = answers.annotate(reason=Substr(KT("extra__reason"), 1, _REASON))
     return [_row(one) for one in answers.values("job", *_OWN, **cut, **long, **of_the_job)]
 
 

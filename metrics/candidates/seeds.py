@@ -26,7 +26,7 @@ def read_seeds(path: Path, forms: IdentityForms) -> list[Seed]:
     cure = "Write a first row 'identity,attribute', and one pair in each row below, at least two."
     if path.is_file() and len(path.read_bytes().split()) == 0:
         raise FileRefused(path, "the file is empty.", cure)
-    table = read_csv(path, COLUMNS, hint=cure)
+    table = read_csv(path, COLUMNS, hint=cure, may_be_empty=True)
     seeds: list[Seed] = []
     rows: dict[tuple[str, str], int] = {}
     for row, cells in enumerate(table.rows, start=FIRST_ROW):
@@ -44,6 +44,12 @@ def read_seeds(path: Path, forms: IdentityForms) -> list[Seed]:
                 path, f"'{identity}, {attribute}' is in row {earlier} too.", "Remove one of the two.", row=row
             )
         seeds.append(Seed(identity, attribute))
+    if not seeds:
+        raise FileRefused(
+            path,
+            "there is no pair below the first row.",
+            "Write one pair in each row, such as 'Mexican,sombrero', at least two.",
+        )
     if len(seeds) < 2:
         raise FileRefused(path, f"there are {len(seeds)} pairs.", "Write at least two.")
     return seeds

@@ -26,6 +26,7 @@ from metrics.score_runs.metric import Metric
 FORMATS = ("table", "csv", "json")
 CLUSTERED, BOOTSTRAP = Intervals.CLUSTERED.value, Intervals.BOOTSTRAP.value
 SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."
+SIMULATED_MODEL = "SIMULATED: a program, and no model, gave these answers."
 
 Cell = str | int | float | bool | None
 

@@ -257,6 +257,10 @@ def _die_completing() -> None:
     _die_with('INSERT INTO "generation_provenance"', after=True)
 
 
+def _die_storing() -> None:
+    _die_with('INSERT INTO "generation_answer"', after=True)
+
+
 def _die_completed() -> None:
     close = claims.close_run
 
@@ -276,6 +280,7 @@ STEPS = {
     "writing": _die_writing,
     "written": _die_written,
     "completing": _die_completing,
+    "storing": _die_storing,
     "completed": _die_completed,
 }
 

@@ -18,7 +18,7 @@ from generation.plans.errors import PlanRefused
 from generation.recipes.askings import CompletionRecipe
 from generation.recipes.checks import RecipeRefused
 from generation.recipes.limits import Limits
-from generation.recipes.recipes import option_value
+from generation.recipes.recipes import FAKE, option_value
 from metrics.candidates import evaluation
 from metrics.candidates.evaluation import CandidatesRefused
 from metrics.candidates.planning import TEMPERATURE, TIMES, find_seeds, plan_candidates
@@ -26,7 +26,7 @@ from metrics.candidates.prompts import Prompts, PromptsRefused, PromptVariant
 from metrics.candidates.queries import find_run
 from metrics.candidates.report import report
 from metrics.candidates.selection import MOST_PER_REGION
-from metrics.management.output import FORMATS, Cell, as_csv, as_json, as_table, spinner
+from metrics.management.output import FORMATS, SIMULATED_MODEL, Cell, as_csv, as_json, as_table, spinner
 
 COLUMNS = ("identity", "attribute", "region", "count", "tf", "idf", "salience", "selected")
 REPORT_COLUMNS = ("rule", "of", "number", "meaning")
@@ -148,6 +148,7 @@ class Command(BaseCommand):
         axis = options["axis"] or evaluation.axis_of(run)
         with spinner(f"Reading the answers of run {run.pk}"):
             found = evaluation.evaluate(run, axis=axis, per_region=options["per_region"])
+        simulated = run.backend == FAKE
         rows: list[dict[str, Cell]]
         if options["report"]:
             columns: tuple[str, ...] = REPORT_COLUMNS
@@ -167,10 +168,18 @@ class Command(BaseCommand):
                 }
                 for row in found.candidates
             ]
+        if simulated and options["format"] != "json":
+            (self.stderr if options["format"] == "csv" else self.stdout).write(SIMULATED_MODEL)
         if options["format"] == "csv":
             self.stdout.write(as_csv(columns, rows), ending="")
         elif options["format"] == "json":
-            about = {"run": run.pk, "name": run.name, "axis": axis, "per_region": options["per_region"]}
+            about = {
+                "run": run.pk,
+                "name": run.name,
+                "simulated": simulated,
+                "axis": axis,
+                "per_region": options["per_region"],
+            }
             self.stdout.write(as_json(about, rows), ending="")
         else:
             self.stdout.write(as_table(columns, rows), ending="")

@@ -126,7 +126,7 @@ class Command(BaseCommand):
             self.stdout.write(output.as_json(about, rows), ending="")
             return
         if simulated:
-            self.stdout.write("SIMULATED: a program, and no model, gave these answers.")
+            self.stdout.write(output.SIMULATED_MODEL)
         if not rows:
             self.stdout.write(f"Run {run.pk}, '{run.name}', has no answer yet.")
             return

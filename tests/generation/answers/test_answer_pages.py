@@ -82,6 +82,18 @@ def test_what_a_model_wrote_is_text_and_no_page(page):
             assert markup not in text
 
 
+def test_a_list_shows_why_a_filter_withheld_an_answer_and_sends_no_long_reason(page):
+    run = a_run()
+    answer(run, "", ended="filter", extra={"reason": "<u>Not</u> about groups."})
+    answer(run, "", ended="filter", extra={"reason": "x" * 100_000})
+    answer(run, "", ended="odd", extra={"reason": {"code": 7}})
+    answer(run, "fine", extra={"other": "field"})
+    sent = page.get(reverse("run_answers", args=[run.pk]))
+    assert "&lt;u&gt;Not&lt;/u&gt; about groups." in sent.text
+    assert sent.text.count("<bdi>") == 3
+    assert len(sent.content) < 80_000
+
+
 def test_one_answer_shows_everything_that_was_sent(page):
     run = a_run("classifications")
     one = answer(

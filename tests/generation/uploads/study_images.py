@@ -33,3 +33,10 @@ def send(client, *, images=IMAGES, attributes=ATTRIBUTES, name="what-is-shown", 
         files["attributes"] = SimpleUploadedFile("attributes.csv", attributes.encode())
     said = {"axis": "nationality", **said}
     return client.post(reverse("study_images", args=[name]), {**said, **files})
+
+
+def form_data(shown) -> dict:
+    """What a browser would send of the page's form if nothing was changed."""
+    form = shown.context["form"]
+    values = {field.html_name: field.value() for field in form}
+    return {name: value for name, value in values.items() if value is not None and value is not False}

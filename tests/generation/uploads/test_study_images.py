@@ -20,7 +20,7 @@ from annotation.studies.study_file.marks import OPENING
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.generation.uploads.bundles import encoded
-from tests.generation.uploads.study_images import begin, send
+from tests.generation.uploads.study_images import begin, form_data, send
 
 pytestmark = pytest.mark.django_db
 
@@ -30,12 +30,6 @@ def lead(client):
     lead = factories.user("lead", lead=True)
     client.force_login(lead)
     return lead
-
-
-def form_data(shown) -> dict:
-    """What a browser would send of the page's form if nothing was changed."""
-    form = shown.context["form"]
-    return {field.html_name: field.value() for field in form if field.value() not in (None, False)}
 
 
 def test_a_lead_comes_from_a_zip_and_a_csv_to_an_open_study_in_at_most_five_pages(client, lead):

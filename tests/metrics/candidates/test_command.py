@@ -64,6 +64,18 @@ def test_the_report_counts_what_each_rule_dropped(run):
     assert "noise" in printed("asked", "--report")
 
 
+@pytest.mark.parametrize("arguments", [(), ("--report",)])
+def test_a_run_of_the_fake_says_so_and_never_within_a_csv(run, arguments):
+    says, err = "SIMULATED: a program, and no model, gave these answers.", io.StringIO()
+    assert "SIMULATED" not in printed("asked", *arguments)
+    real = printed("asked", "--format", "csv", *arguments)
+    Run.objects.update(backend="fake")
+    assert printed("asked", *arguments).startswith(says)
+    assert printed("asked", "--format", "csv", *arguments, stderr=err) == real
+    assert err.getvalue().strip() == says
+    assert json.loads(printed("asked", "--format", "json", *arguments))["simulated"]
+
+
 def test_a_smaller_selection_keeps_the_shares_of_the_countries(run):
     chosen = [row["attribute"] for row in rows("asked", "--per-region", "1") if row["selected"] == "yes"]
     assert chosen == ["poet", "lazy"]
@@ -101,7 +113,8 @@ def anybackend(monkeypatch):
     [
         ("", "the file is empty. Write a first row 'identity,attribute'"),
         ("identity\nMexican\n", "no column 'attribute'"),
-        ("identity,attribute\n", "no rows below"),
+        ("identity,attribute\n", "no pair below the first row. .*such as 'Mexican,sombrero'"),
+        ("identity,attribute\n\n ,\n", "no pair below the first row"),
         ("identity,attribute\nMexican,lazy\n", "1 pairs. Write at least two"),
         ("identity,attribute\nMexican,lazy\nMexican, Lazy\n", "row 3: .* in row 2 too"),
         ("identity,attribute\nMexican,lazy\nIraqi,\n", "row 3, column 'attribute': the cell is empty"),
