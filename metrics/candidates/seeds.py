@@ -26,7 +26,7 @@ def read_seeds(path: Path, forms: IdentityForms) -> list[Seed]:
     cure = "Write a first row 'identity,attribute', and one pair in each row below, at least two."
     if path.is_file() and len(path.read_bytes().split()) == 0:
         raise FileRefused(path, "the file is empty.", cure)
-    table = read_csv(path, COLUMNS, hint=cure, may_be_empty=True)
+    table = read_csv(path, COLUMNS, hint=cure)
     seeds: list[Seed] = []
     rows: dict[tuple[str, str], int] = {}
     for row, cells in enumerate(table.rows, start=FIRST_ROW):

@@ -44,11 +44,11 @@ FIRST_ROW = 2
 """Row number of the first row below the header, as in a spreadsheet."""
 
 
-def read_csv(path: Path, columns: Sequence[str], *, hint: str = "", may_be_empty: bool = False) -> Table:
+def read_csv(path: Path, columns: Sequence[str], *, hint: str = "") -> Table:
     """Read `columns` of a comma-separated UTF-8 file; every cell is text.
 
     Raises FileRefused for another encoding or format, a missing column, a row that is too short or too
-    long, and a table without rows unless it `may_be_empty`. `hint` is added if columns are missing.
+    long. `hint` is added if columns are missing.
     """
     check_is_file(path)
     raw = path.read_bytes()
@@ -65,7 +65,7 @@ def read_csv(path: Path, columns: Sequence[str], *, hint: str = "", may_be_empty
         records = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
         raise FileRefused(path, f"this is not comma-separated text ({error}).", "Fetch it again.") from error
-    return _table(path, "", records, columns, hint, may_be_empty=may_be_empty)
+    return _table(path, "", records, columns, hint)
 
 
 def read_sheet(path: Path, sheet: str, columns: Sequence[str]) -> Table:
@@ -94,6 +94,8 @@ def read_sheet(path: Path, sheet: str, columns: Sequence[str]) -> Table:
             "Fetch it again, or save it as .xlsx.",
         ) from error
     table = _table(path, sheet, records, columns, "")
+    if not table.rows:
+        raise FileRefused(path, "there are no rows below the header.", "Fetch it again.", sheet=sheet)
     for other in names:
         if other != sheet:
             height = workbook.get_sheet_by_name(other).height
@@ -101,15 +103,7 @@ def read_sheet(path: Path, sheet: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _table(
-    path: Path,
-    sheet: str,
-    records: list[list[Any]],
-    columns: Sequence[str],
-    hint: str,
-    *,
-    may_be_empty: bool = False,
-) -> Table:
+def _table(path: Path, sheet: str, records: list[list[Any]], columns: Sequence[str], hint: str) -> Table:
     header = [str(cell).strip() for cell in records[0]] if records else []
     for column in columns:
         if column not in header:
@@ -129,8 +123,6 @@ def _table(
                 row=1,
                 column=column,
             )
-    if len(records) == 1 and not may_be_empty:
-        raise FileRefused(path, "there are no rows below the header.", "Fetch it again.", sheet=sheet)
     log = OddityLog(path, sheet)
     for name in header:
         if name and name not in columns:
