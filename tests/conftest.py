@@ -27,6 +27,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import override_settings
 
+from annotation.core.heartbeat import PeriodicThread
 from tests import emptied, traced
 from tests.migrated import MIGRATED
 from visage_app.storage import storages
@@ -205,6 +206,22 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
 def _nothing_counted_before() -> None:
     """How often somebody asked is counted by their key, and tests give the same keys to others."""
     cache.clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_beats_in_a_transaction() -> Iterator[None]:
+    """A heartbeat's thread has a connection of its own. In a test that is rolled back it would see nothing of
+    what the test has stored; on SQLite it would wait for the test's end, and the test for the thread's."""
+    enters = PeriodicThread.__enter__
+
+    def enter(thread: PeriodicThread) -> PeriodicThread:
+        if connection.in_atomic_block:
+            thread._stopped.set()
+        return enters(thread)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(PeriodicThread, "__enter__", enter)
+        yield
 
 
 @pytest.fixture(scope="module")
