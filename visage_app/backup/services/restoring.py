@@ -156,17 +156,13 @@ def _check_fits(manifest: Manifest) -> None:
             "...; manage.py migrate"
         )
     kinds = {table.name: sorted(table.columns) for table in tables.tables()}
-    with connection.cursor() as cursor:
-        here = set(connection.introspection.table_names(cursor))
-        for table in manifest.tables:
-            if table.name in tables.LEFT_OUT or table.name not in here:
-                raise RestoreRefused(
-                    f"This program has no table {table.name}. The file is not a backup of it."
-                )
-            columns = connection.introspection.get_table_description(cursor, table.name)
-            fits = sorted(column.name for column in columns) == sorted(name for name, _ in table.columns)
-            if not fits or kinds.get(table.name, sorted(table.columns)) != sorted(table.columns):
-                raise RestoreRefused(f"The columns of {table.name} differ from the backup.")
+    here = set(connection.introspection.table_names())
+    for table in manifest.tables:
+        if table.name in tables.LEFT_OUT or table.name not in here:
+            raise RestoreRefused(f"This program has no table {table.name}. The file is not a backup of it.")
+        fits = sorted(tables.columns(table.name)) == sorted(name for name, _ in table.columns)
+        if not fits or kinds.get(table.name, sorted(table.columns)) != sorted(table.columns):
+            raise RestoreRefused(f"The columns of {table.name} differ from the backup.")
 
 
 def _check_empty(manifest: Manifest) -> None:

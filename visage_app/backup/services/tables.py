@@ -81,6 +81,14 @@ def kind(field: models.Field[Any, Any]) -> str:
     raise BackupRefused(f"{field} has a type that backups do not know yet. Add it to visage_app/backup.")
 
 
+def columns(name: str) -> list[str]:
+    """The names of the columns that a table of this database has."""
+    with connection.cursor() as cursor:
+        # Django's description of a table reads more than names, and takes ten times as long.
+        cursor.execute(f"SELECT * FROM {_quoted(name)} LIMIT 0")  # noqa: S608
+        return [column[0] for column in cursor.description]
+
+
 def count(table: Table) -> int:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM {_quoted(table.name)}")  # noqa: S608
