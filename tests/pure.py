@@ -20,6 +20,8 @@ from metrics.planning import curves, queries
 
 _STUDIES = 2
 """Simulated studies of a plan: what is asked here is whether there is an answer, not which."""
+_CURVES = {"_FACTORS": (2.0,), "_OVERLAPS": (1,)}
+"""The other designs of its curves: one on each."""
 _made: dict[str, Any] = {}
 
 
@@ -43,10 +45,11 @@ def _store_nothing(*_args: Any, **_given: Any) -> None:
 
 @contextmanager
 def made_once() -> Iterator[None]:
-    """While it lasts, equal plans and equal drawings are made once, plans are of few simulated studies, and
-    answers have no `context`."""
+    """While it lasts, equal plans and equal drawings are made once, plans simulate few studies,
+    and few other designs, and answers have no `context`."""
     with (
         mock.patch.object(queries, "make_plan", _plan),
+        mock.patch.multiple(curves, **_CURVES),
         mock.patch.object(figure, "_draw", _draw),
         mock.patch.object(client, "store_rendered_templates", _store_nothing),
     ):
