@@ -45,8 +45,8 @@ def _store_nothing(*_args: Any, **_given: Any) -> None:
 
 @contextmanager
 def made_once() -> Iterator[None]:
-    """While it lasts, equal plans and equal drawings are made once, plans simulate few studies,
-    and few other designs, and answers have no `context`."""
+    """While it lasts, equal plans and equal drawings are made once, plans are of few studies and few other
+    designs, and answers have no `context`."""
     with (
         mock.patch.object(queries, "make_plan", _plan),
         mock.patch.multiple(curves, **_CURVES),
