@@ -1,34 +1,36 @@
 """Which answers of a study count, and which associations its rules make stereotypes."""
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Annotator, Association, Judgement, Pool, Response, Study, Task, TaskKind
+from annotation.models import Annotator, Association, Box, Judgement, Pool, Response, Study, Task, TaskKind
 
 
 def counted_responses(study: Study | OuterRef, task: str) -> QuerySet[Response]:
     """The responses that count in every score of `study`: a study, or OuterRef(OuterRef(…)) of one."""
-    return Response.objects.filter(
-        unit__task__in=_tasks(study, task),
-        current=True,
-        withdrawn_at__isnull=True,
-        slot__isnull=False,
-    )
+    return Response.objects.filter(_counts(study, task))
 
 
 def counted_judgements(study: Study, task: str) -> QuerySet[Judgement]:
     """The judgements of the responses that count in every score of `study`."""
-    return Judgement.objects.filter(
-        response__unit__task__in=_tasks(study, task),
-        response__current=True,
-        response__withdrawn_at__isnull=True,
-        response__slot__isnull=False,
-    )
+    return Judgement.objects.filter(_counts(study, task, "response__"))
 
 
-def _tasks(study: Study | OuterRef, kind: str) -> QuerySet[Task]:
-    """All versions of a task. As a subquery, not a join: SQLite then begins with these few and never looks
-    through the units of other tasks."""
-    return Task.objects.filter(study=study, kind=kind)
+def counted_boxes(study: Study, task: str) -> QuerySet[Box]:
+    """The boxes of attributes that were selected in those responses."""
+    selected = Q(judgement__value=1, judgement__option__attribute__isnull=False)
+    return Box.objects.filter(_counts(study, task, "judgement__response__"), selected)
+
+
+def _counts(study: Study | OuterRef, kind: str, response: str = "") -> Q:
+    """Whether a response counts; `response`: what leads to it. All versions of a task are a subquery, not a
+    join: SQLite then begins with these few and never looks through the units of other tasks."""
+    conditions = {
+        "unit__task__in": Task.objects.filter(study=study, kind=kind),
+        "current": True,
+        "withdrawn_at__isnull": True,
+        "slot__isnull": False,
+    }
+    return Q(**{f"{response}{field}": value for field, value in conditions.items()})
 
 
 def stereotypes(study: Study) -> QuerySet[Association]:

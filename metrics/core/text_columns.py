@@ -71,5 +71,8 @@ def read_integers_and_texts(
 
 
 def _numbered(joined: str) -> NumberedTexts:
-    each = pc.split_pattern(pa.array([joined], pa.large_string()), _SEPARATOR).flatten().dictionary_encode()
-    return NumberedTexts(each.indices.to_numpy().astype(np.int64), each.dictionary.to_pylist())
+    text = joined.encode()
+    # from buffers, and not to_numpy(): the usual ways import pandas, which takes longer than a small study
+    one = pa.LargeStringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)])), pa.py_buffer(text))
+    each = pc.split_pattern(one, _SEPARATOR).flatten().dictionary_encode()
+    return NumberedTexts(np.from_dlpack(each.indices).astype(np.int64), each.dictionary.to_pylist())

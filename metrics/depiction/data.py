@@ -174,8 +174,9 @@ def _names_and_regions(groups: QuerySet[IdentityGroup]) -> list[tuple[int, str, 
 
 def _read_responses(study: Study, task: Task | None, group: int) -> _Responses:
     """The responses to images of `group`, in an order that does not depend on primary keys."""
-    units_of = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=group)
-    of_group = units_of.filter(_of(task)).order_by()
+    # the few versions of the task as a subquery, as in counted_responses
+    versions = Task.objects.filter(study=study, kind="depiction")
+    of_group = Unit.objects.filter(_of(task), task__in=versions, image__group=group).order_by()
     units = text_columns.read_integers(
         of_group, "pk", "image__index", "task__version", "position", "image_id", "image__image_set_id"
     )

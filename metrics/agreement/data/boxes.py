@@ -9,8 +9,8 @@ from django.db.models import F, Value
 from django.db.models.functions import Coalesce
 
 from annotation.core import replica
-from annotation.models import Box, Study, TaskKind
-from metrics.core.answers import counted_judgements
+from annotation.models import Study, TaskKind
+from metrics.core.answers import counted_boxes
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats, Ints
 
 _CORNERS = ("x0", "y0", "x1", "y1")
@@ -32,11 +32,6 @@ class BoxFrame:
 
 def read_boxes(study: Study) -> BoxFrame:
     """Every box of a selected attribute, by image, attribute and response."""
-    drawn = Box.objects.filter(
-        judgement__in=counted_judgements(study, TaskKind.DEPICTION).filter(
-            value=1, option__attribute__isnull=False
-        )
-    )
     fields: dict[str, F | Coalesce] = {
         "image": F("judgement__response__unit__image_id"),
         "attribute": F("judgement__option__attribute_id"),
@@ -44,7 +39,7 @@ def read_boxes(study: Study) -> BoxFrame:
         "rater": Coalesce("judgement__response__annotator_id", Value(UNKNOWN_ANNOTATOR)),
         "identity": F("judgement__response__unit__image__group_id"),
     }
-    rows = drawn.order_by().values_list(*fields.values(), *_CORNERS)
+    rows = counted_boxes(study, TaskKind.DEPICTION).order_by().values_list(*fields.values(), *_CORNERS)
     kinds = [*((name, np.int64) for name in fields), *((name, np.float64) for name in _CORNERS)]
     # straight from the cursor: the ORM would convert each of millions of values
     with connections[replica.read_alias()].chunked_cursor() as cursor:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import Case, Count, Q, QuerySet, Value, When
+from django.db.models import BigIntegerField, Case, Count, Q, QuerySet, Value, When
+from django.db.models.functions import Cast
 from numpy.typing import NDArray
 
 from annotation.core.scales import SCALES
@@ -171,7 +172,9 @@ def _individual_rows(
 def _summed_rows(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
     """A row for each unit, summed by SQL."""
     sums = {f"given_{place}": Count("pk", filter=Q(value=value)) for place, value in enumerate(values)}
-    rows_read = read_columns(rows.values(*keys).annotate(**sums), *keys, *sums)
+    # expressions: to group by a column, SQLite would read the answers to all tasks in the order of its index
+    by = {f"by_{place}": Cast(key, BigIntegerField()) for place, key in enumerate(keys)}
+    rows_read = read_columns(rows.annotate(**by).values(*by).annotate(**sums), *by, *sums)
     return rows_read[:, : len(keys)], rows_read[:, len(keys) :]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.agreement.stats import coincidences
-from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.coincidences import Level, ratio
 from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.stats.checks import Floats
 from metrics.core.stats.influence import Influences, influences
@@ -47,7 +47,15 @@ def cell_influences(
     >>> bool(np.allclose(found.images.change, 0))
     True
     """
-    values = cells.sums @ gradient(statistics, cells.total)
+    derivatives = gradient(statistics, cells.total)
+    return influences_from(cells, derivatives, mass=mass, step=step, least=least)
+
+
+def influences_from(
+    cells: Cells, derivatives: Floats, *, mass: ArrayLike, step: ArrayLike, least: ArrayLike | None = None
+) -> Influences:
+    """`cell_influences` from the `derivatives` (F, M) of M statistics with respect to the sums of `cells`."""
+    values = cells.sums @ derivatives
     found = influences(
         # what rounding leaves of nothing would count as a variance
         np.where(np.abs(values) < 1e-6 * np.asarray(step if least is None else least), 0.0, values),
@@ -114,21 +122,24 @@ def difference_influences(first: Side, second: Side) -> Influences:
 
 
 def gradient(statistics: Statistics, sums: Floats) -> Floats:
-    """The derivatives (F, M) of the statistics at `sums` (F,), by central differences."""
-    by = _STEP * float(np.abs(sums).max())
-    apart = by * np.eye(len(sums))
-    above, below = statistics(np.stack([sums + apart, sums - apart]))  # one call: tables are small and many
+    """The derivatives (..., F, M) of the statistics at `sums` (..., F), by central differences."""
+    by = _STEP * np.abs(sums).max(axis=-1)[..., None, None]
+    at, apart = sums[..., None, :], by * np.eye(sums.shape[-1])
+    above, below = statistics(np.stack([at + apart, at - apart]))  # one call: tables are small and many
     return np.asarray((above - below) / (2 * by))
 
 
-def coefficient_step(first: Floats, second: Floats, values: Sequence[float], *, level: Level) -> float:
-    """By how much one of the ratings `first` or `second` (V,) can change 1 - D_o / D_e: n D_e
+def coefficient_step(first: Floats, second: Floats, values: Sequence[float], *, level: Level) -> Floats:
+    """By how much one of the ratings `first` or `second` (..., V) can change 1 - D_o / D_e: n D_e
     is as large as the distance of two ratings that differ (root mean square)."""
-    number = max(min(first.sum(), second.sum()), 1.0)
-    chance = np.outer(first, second) / max(first.sum() * second.sum(), 1.0)
+    numbers = first.sum(axis=-1), second.sum(axis=-1)
+    number = np.maximum(np.minimum(*numbers), 1.0)
+    chance = first[..., :, None] * second[..., None, :]
+    chance = chance / np.maximum(numbers[0] * numbers[1], 1.0)[..., None, None]
     distance = coincidences.distances(first + second, values, level=level)
-    apart = float(chance[distance > 0].sum())
-    if apart * number < 1:  # fewer than one in all differs by chance
-        return 1.0
-    mean_square = float((chance * distance**2).sum()) / apart
-    return float(np.sqrt(mean_square) / (number * (chance * distance).sum()))
+    apart, by_chance, squares = (
+        (chance * each).sum(axis=(-2, -1)) for each in (distance > 0, distance, distance**2)
+    )
+    step = ratio(np.sqrt(ratio(squares, apart)), number * by_chance)
+    # fewer than one in all differs by chance
+    return np.asarray(np.where(apart * number < 1, 1.0, step))

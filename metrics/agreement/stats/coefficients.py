@@ -4,7 +4,7 @@ All take a table of ratings (`rated_pairs.Ratings`). Missing ratings are not cou
 unit are compared.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from metrics.agreement.stats import across, coincidences, pairs_by_subject
 from metrics.agreement.stats import rated_pairs as pairs
-from metrics.agreement.stats.cell_influences import LEAST, cell_influences, coefficient_step
+from metrics.agreement.stats.cell_influences import LEAST, coefficient_step, gradient, influences_from
 from metrics.agreement.stats.coincidences import Level, ratio
 from metrics.agreement.stats.estimates import Estimate, check_rng, estimates_of, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import checks
-from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Floats
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.scales import COEFFICIENT, SHARE
 from metrics.core.stats.spread import Spread
@@ -119,13 +119,15 @@ def within_each(
     found: list[Within] = []
     for some in pairs_by_subject.in_parts(table, part_of, parts):
         points = _within(some.total, some.regular, values, level=level)
-        whole = some.total[:, -2:].round().astype(np.int64).tolist()
-        for part, (agreeing, number) in enumerate(whole):
+        whole = some.total[:, -2:].round().astype(np.int64)
+        with_pairs = np.flatnonzero(whole[:, 1])
+        linear = _influences(
+            [some.cells(part) for part in with_pairs.tolist()], some.regular[with_pairs], values, level=level
+        )
+        for part, (agreeing, number) in enumerate(whole.tolist()):
             drawn: Spread | None = None
             if clustered and number:
-                drawn = within_influences(
-                    some.cells(part), values, level=level, regular=bool(some.regular[part])
-                )
+                drawn = next(linear)
             elif rng is not None and resamples and some.several[part]:
                 sums = pairs.resampled(some.cells(part), resamples=resamples, rng=rng(len(found)))
                 drawn = _within(sums, some.regular[part], values, level=level)
@@ -147,23 +149,31 @@ def within_influences(
     A unit of m ratings has m (m - 1) / 2 pairs, m - 1 of them with any one rating: of n paired ratings, one
     can change the share by 2 / n.
     """
-    mass, step, least = within_scope(cells, values, level=level)
-    return cell_influences(
-        cells,
-        lambda sums: _within(sums, regular, values, level=level),
-        mass=mass,
-        step=step,
-        least=least,
-    )
+    return next(_influences([cells], np.array([regular]), values, level=level))
 
 
-def within_scope(cells: Cells, values: Sequence[float], *, level: Level) -> tuple[Floats, Floats, Floats]:
-    """`mass`, `step` and `least` of `within_influences`, as `cell_influences` takes them."""
-    given = _square(cells.total, values).sum(axis=1)
+def _influences(
+    parts: Sequence[Cells], regular: Bools, values: Sequence[float], *, level: Level
+) -> Iterator[Influences]:
+    """`within_influences` of each of P parts, thousands perhaps: the derivatives of all at once."""
+    if not parts:
+        return
+    total = np.stack([cells.total for cells in parts])
+    derivatives = gradient(lambda sums: _within(sums, regular[:, None], values, level=level), total)
+    steps, least = within_steps(total, values, level=level)
+    for place, cells in enumerate(parts):
+        yield influences_from(
+            cells, derivatives[place], mass=cells.sums[:, -1], step=steps[place], least=least[place]
+        )
+
+
+def within_steps(total: Floats, values: Sequence[float], *, level: Level) -> tuple[Floats, Floats]:
+    """`step` and `least` (..., 3) of `within_influences`, from sums (..., V·V + 2)."""
+    given = _square(total, values).sum(axis=-1)
     nominal = 2 * coefficient_step(given, given, values, level="nominal")
     own = nominal if level == "nominal" else 2 * coefficient_step(given, given, values, level=level)
-    step = np.array([2 / given.sum(), own, nominal])
-    return cells.sums[:, -1], step, step * np.array([1, LEAST, LEAST])
+    step = np.stack([2 / given.sum(axis=-1), own, nominal], axis=-1)
+    return step, step * np.array([1, LEAST, LEAST])
 
 
 def _within(sums: Floats, regular: ArrayLike, values: Sequence[float], *, level: Level) -> Floats:

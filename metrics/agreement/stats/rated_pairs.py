@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +32,7 @@ class Cells:
     first: Ints
     second: Ints
 
-    def of(self, chosen: Ints | slice) -> Cells:
+    def of(self, chosen: Bools | Ints | slice) -> Cells:
         """The chosen rows."""
         return Cells(self.sums[chosen], self.clusters[chosen], self.first[chosen], self.second[chosen])
 
@@ -100,31 +101,36 @@ def within(table: Ratings) -> Cells:
 
 
 def _within(table: Ratings, weights: Floats) -> Cells:
-    counts = table.counts.astype(np.float64)
-    found = []
+    counts, raters = table.counts.astype(np.float64), table.raters
+    nobody = np.full(len(raters), UNKNOWN_ANNOTATOR)
+    found = [Cells(_coincidences(counts, counts, weights, alone=True), table.clusters, raters, nobody)]
     for one, other in _neighbours(table):
-        both = counts[one][:, :, None] * counts[other][:, None, :]
-        if one is other:
-            both -= counts[:, :, None] * np.eye(counts.shape[1])
-            alone = np.full(len(counts), UNKNOWN_ANNOTATOR)
-            found.append(_cells(table, one, both, weights, table.raters, alone))
-            continue
-        both = both + both.transpose(0, 2, 1)
-        low = np.minimum(table.raters[one], table.raters[other])
-        high = np.maximum(table.raters[one], table.raters[other])
+        sums = _coincidences(counts[one], counts[other], weights[one], alone=False)
+        low, high = np.minimum(raters[one], raters[other]), np.maximum(raters[one], raters[other])
         # two ratings of one unit by the same annotator are drawn together
-        found.append(_cells(table, one, both, weights, high, np.where(low == high, UNKNOWN_ANNOTATOR, low)))
-    return _gathered(found, counts.shape[1] ** 2 + 2)
+        second = np.where(low == high, UNKNOWN_ANNOTATOR, low)
+        found.append(Cells(sums, table.clusters[one], high, second))
+    with_pairs = [_summed(cells.of(cells.sums[:, -1] > 0)) for cells in found]
+    return _gathered(with_pairs, counts.shape[1] ** 2 + 2)
 
 
-def _cells(table: Ratings, rows: Ints, both: Floats, weights: Floats, first: Ints, second: Ints) -> Cells:
-    pairs = both.sum(axis=(1, 2))
-    some = pairs > 0
-    both, rows = both[some], rows[some]
-    square = (both * weights[rows][:, None, None]).reshape(len(both), both.shape[1] ** 2)
-    same = np.trace(both, axis1=1, axis2=2)
-    sums = np.column_stack([square, same / 2, pairs[some] / 2])
-    return _summed(Cells(sums, table.clusters[rows], first[some], second[some]))
+def _coincidences(first: Floats, second: Floats, weights: Floats, *, alone: bool) -> Floats:
+    """The columns of `within` for pairs of a rating of `first` (R, V) and one of `second`, in either order;
+    or, if `alone`, for pairs of two ratings of the same row."""
+    values = first.shape[1]
+    sums = np.zeros((len(first), values**2 + 2))
+    # column by column: numpy takes several times as long for millions of rows of a few numbers
+    for one, other in product(range(values), repeat=2):
+        both = first[:, one] * second[:, other]
+        if not alone:
+            both += first[:, other] * second[:, one]
+        elif one == other:
+            both -= first[:, one]
+        sums[:, one * values + other] = both * weights
+        sums[:, -1] += both / 2
+        if one == other:
+            sums[:, -2] += both / 2
+    return sums
 
 
 def between(table: Ratings, second: ArrayLike) -> Cells:
@@ -154,15 +160,11 @@ def between(table: Ratings, second: ArrayLike) -> Cells:
 def _between(table: Ratings, other: Bools) -> Cells:
     counts = table.counts.astype(np.float64)
     values = counts.shape[1]
-    found = []
+    sides = np.concatenate([counts * ~other[:, None], counts * other[:, None]], axis=1)
+    sums = np.concatenate([np.zeros((len(counts), values**2)), sides], axis=1)
+    nobody = np.full(len(counts), UNKNOWN_ANNOTATOR)
+    found = [_summed(Cells(sums, table.clusters, table.raters, nobody))]
     for one, two in _neighbours(table):
-        if one is two:
-            sides = np.concatenate([counts * ~other[:, None], counts * other[:, None]], axis=1)
-            sums = np.concatenate([np.zeros((len(counts), values**2)), sides], axis=1)
-            found.append(
-                _summed(Cells(sums, table.clusters, table.raters, np.full(len(counts), UNKNOWN_ANNOTATOR)))
-            )
-            continue
         across = other[one] != other[two]
         one, two = one[across], two[across]
         x, y = np.where(other[one], two, one), np.where(other[one], one, two)
@@ -297,11 +299,9 @@ def _kinds(rows: Floats) -> tuple[Floats, Ints]:
 
 
 def _neighbours(table: Ratings) -> Iterator[tuple[Ints, Ints]]:
-    """All pairs of rows of the same unit as (rows, rows): each with itself (the same array twice), then with
-    the next row, the one after that, ..."""
+    """All pairs of different rows of the same unit as (rows, rows): each with the next row, then with the one
+    after that, ..."""
     number = table.numbered
-    each = np.arange(len(number))
-    yield each, each
     apart = 1
     while len(one := np.flatnonzero(number[apart:] == number[:-apart])):
         yield one, one + apart

@@ -16,8 +16,10 @@ def distinct(labels: Ints) -> tuple[Ints, Ints]:
     >>> found.tolist(), place.tolist()
     ([5, 7], [1, 0, 1])
     """
-    lowest = int(labels.min()) if labels.size and labels.dtype.kind in "iu" else 0
-    if not labels.size or labels.dtype.kind not in "iu" or labels.max() - lowest > 8 * len(labels):
+    if not labels.size:
+        return labels, np.zeros(0, dtype=np.int64)
+    lowest = int(labels.min()) if labels.dtype.kind in "iu" else 0
+    if labels.dtype.kind not in "iu" or labels.max() - lowest > 8 * len(labels):
         found, place = np.unique(labels, return_inverse=True)
         return found, place
     offset = labels - lowest

@@ -150,8 +150,8 @@ def _beside(judge: Cells, people: Cells, values: Sequence[float], level: Level, 
     if clustered and len(judge.sums):
         one = across.side_of(judge, values, level=level)
     if clustered and len(people.sums):
-        mass, step, least = coefficients.within_scope(people, values, level=level)
-        two = Side(people, lambda sums: _among(sums, values, level), mass, step[:2], least[:2])
+        step, least = coefficients.within_steps(among, values, level=level)
+        two = Side(people, lambda sums: _among(sums, values, level), people.sums[:, -1], step[:2], least[:2])
     if one is not None and two is not None:
         both = difference_influences(one, two)
         apart = spread.linear_difference(points, others, both, (_SCALES, _SCALES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import krippendorff
 import numpy as np
@@ -53,6 +53,20 @@ def test_each_part_is_what_its_rows_give_by_themselves(monkeypatch, known, level
         same(found[part], own)
     assert (found[2].units, found[2].pairs) == (0, 0)
     assert found[0].alpha.interval is not None
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_each_part_has_the_clustered_intervals_that_its_rows_give_by_themselves(known, level):
+    table, part_of = mixed(np.random.default_rng(3), known=known)
+    # one part agrees on everything: how far below 1 its share may be depends on its own number of ratings
+    counts = np.where((part_of == 1)[:, None], np.eye(3, dtype=int)[0], table.counts)
+    table, part_of = replace(table, counts=counts), np.where(part_of == 3, 0, part_of)
+    found = within_each(table, part_of, VALUES, parts=3, level=level, clustered=True)
+    for part in range(3):
+        same(found[part], within(table.of(part_of == part), VALUES, level=level, clustered=True))
+    assert (found[1].share.value, found[2].share.interval) == (1, None)
+    assert 0.5 < found[1].share.interval.low < 1
 
 
 def test_each_part_is_that_of_the_package():

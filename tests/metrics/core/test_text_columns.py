@@ -1,5 +1,8 @@
 """Columns of a query as texts (metrics/core/text_columns.py): what stands in them comes back as it was."""
 
+import subprocess
+import sys
+
 import pytest
 
 from annotation.models import Attribute, Response
@@ -40,3 +43,11 @@ def test_a_response_that_says_nothing_is_one_of_the_responses_wherever_it_stands
     (frame,) = (one for one in read_depiction(study, by_response=True) if one.group == "Mexican")
     assert len(frame.answers) == before["Mexican"]
     assert (frame.n[frame.answers].sum(axis=1) == 0).sum() == 1
+
+
+@pytest.mark.processes
+def test_numbering_texts_loads_no_pandas():
+    """It takes longer than the answers of a small study."""
+    number = "from metrics.core import text_columns; text_columns._numbered('a')"
+    code = f"import sys; {number}; sys.exit('pandas' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
