@@ -110,8 +110,9 @@ def offline_is_expected() -> None:
 @pytest.fixture
 def new_page(browser: Browser, live_server, request) -> Iterator[Callable[..., Page]]:
     """Opens pages: new_page(user, width=..., dark=..., javascript=..., language=...), and `seen`, what
-    somebody asks of their system: forced_colors, contrast, reduced_motion. At the end of the test no page may
-    have complained in its console, except of answers with an error status, which tests ask for."""
+    somebody asks of their system (forced_colors, contrast, reduced_motion) or has in their hands (has_touch,
+    is_mobile). At the end of the test no page may have complained in its console, except of answers with an
+    error status, which tests ask for."""
     complaints: list[str] = []
     cuts = "offline_is_expected" in request.fixturenames
     contexts = []
@@ -124,7 +125,7 @@ def new_page(browser: Browser, live_server, request) -> Iterator[Callable[..., P
         dark: bool = False,
         javascript: bool = True,
         language: str | None = None,
-        **seen: str,
+        **seen: str | bool,
     ) -> Page:
         context = browser.new_context(
             base_url=live_server.url,
