@@ -68,20 +68,11 @@ class Hand:
 
 
 @pytest.fixture
-def phone(new_page, amal, browser, live_server):
+def phone(new_page, amal):
     """The page at work on a phone with a touch screen."""
-    seen = new_page(amal)
-    context = browser.new_context(
-        base_url=live_server.url,
-        viewport={"width": 390, "height": 780},
-        has_touch=True,
-        is_mobile=True,
-        storage_state=seen.context.storage_state(),
-    )
-    page = context.new_page()
+    page = new_page(amal, width=390, height=780, has_touch=True, is_mobile=True)
     open_item(page, PAGE)
-    yield page
-    context.close()
+    return page
 
 
 def choose(page: Page, attribute: str) -> None:

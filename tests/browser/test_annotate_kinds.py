@@ -87,22 +87,13 @@ def test_prevalence_offensiveness_and_bias_by_keyboard(new_page, accessible, ama
     assert list(kept) == [(1, ""), (-1, "2 of us disagree"), (4, ""), (-1, ""), (4, ""), (0, "I cannot say")]
 
 
-def test_a_phone_is_enough(new_page, amal, browser, live_server):
-    page = new_page(amal, width=360, height=740)
-    phone = browser.new_context(
-        base_url=live_server.url,
-        viewport={"width": 360, "height": 740},
-        has_touch=True,
-        is_mobile=True,
-        storage_state=page.context.storage_state(),
-    )
-    page = phone.new_page()
+def test_a_phone_is_enough(new_page, amal):
+    page = new_page(amal, width=360, height=740, has_touch=True, is_mobile=True)
     open_item(page, PAGE)
     page.get_by_text("Non-stereotypical").tap()
     page.get_by_role("button", name="Submit and continue").tap()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Indian")
     wait_until_saved(page)
-    phone.close()
     assert Judgement.objects.get().value == 0
 
 

@@ -19,7 +19,7 @@ from tests.browser.annotation_page import drag, open_item, png, wait_for_item, w
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-ANSWERS = int(os.environ.get("ANSWERS", "60"))
+ANSWERS = int(os.environ.get("ANSWERS", "45"))
 VALUES = {"1": 5, "2": 4, "3": 2, "4": 1, "5": 3}
 ROWS = """name => new Promise((done, failed) => {
     const opening = indexedDB.open(name);
@@ -71,7 +71,7 @@ def test_many_answers_in_a_row_are_in_the_database_as_they_were_clicked(new_page
     early: dict[str, float] = {}
     for number in range(1, ANSWERS + 1):
         word = judged_word(page)
-        if number == 20:
+        if number == 12:
             wait_until_saved(page)
             early = weight.now()
         if number == ANSWERS:
@@ -138,7 +138,7 @@ def pictures():
     factories.consent_text(made)
     drawn = factories.image_set("drawn")
     task = factories.task(made, kind=TaskKind.DEPICTION, image_set=drawn, wording="What is depicted?")
-    for number in range(1, 9):
+    for number in range(1, 7):
         width, height = (400, 300) if number % 2 else (300, 500)
         image = factories.image(index=number, width=width, height=height, image_set=drawn)
         image.sha256 = f"{number}" * 64
@@ -158,7 +158,7 @@ def test_boxes_drawn_page_after_page_are_in_the_database_as_they_were_drawn(new_
     open_item(page, "/studies/pictures/annotate/")
     rng = random.Random(5)
     drawn: list[dict[str, list[Fractions] | None]] = []  # attribute -> its boxes; None: the image as a whole
-    for number in range(16):
+    for number in range(12):
         wait_for_item(page)
         texts = [text.strip() for text in page.locator(".option .choice-name").all_text_contents()]
         if number % 5 == 4:

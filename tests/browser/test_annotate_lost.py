@@ -1,7 +1,6 @@
 """Nothing is ever lost: broken networks, servers that fail, sessions that end, reloads, two windows."""
 
 import json
-import random
 import threading
 
 import pytest
@@ -26,7 +25,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_time, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/words/annotate/"
-WORDS = [f"word {number:02}" for number in range(30)]
+WORDS = [f"word {number:02}" for number in range(14)]
 
 
 @pytest.fixture
@@ -41,33 +40,10 @@ def amal(study):
     return who
 
 
-def answer(page, word: str, key: str, reason: str = "") -> None:
+def answer(page, word: str, key: str) -> None:
     wait_for_attribute(page, word)
     page.keyboard.press(key)
-    if reason:
-        page.keyboard.type(reason)
     page.keyboard.press("Control+Enter")
-
-
-VALUES = {"1": 5, "2": 4, "3": 2, "4": 1, "5": 3}
-
-
-def test_thirty_answers_in_a_row_are_in_the_database_one_by_one(new_page, amal):
-    page = new_page(amal)
-    open_item(page, PAGE)
-    rng = random.Random(7)
-    said = []
-    for word in WORDS:
-        key = rng.choice("12345")
-        reason = f"because of {word}" if key == "5" else ""
-        said.append((word, VALUES[key], reason))
-        answer(page, word, key, reason)
-    page.wait_for_url("**/thanks/")
-    kept = Judgement.objects.order_by("response__submitted_at").values_list(
-        "option__attribute__text", "value", "justification"
-    )
-    assert list(kept) == said
-    assert Response.objects.filter(slot__isnull=False, current=True).count() == 30
 
 
 def test_an_answer_given_without_a_network_is_sent_when_it_is_back(new_page, amal, offline_is_expected):
@@ -421,7 +397,7 @@ def test_an_acknowledged_answer_leaves_no_draft_that_would_bring_it_back(new_pag
     page.evaluate(GONE_AFTER_THE_ENTRY)
     answer(page, WORDS[0], "3")
     wait_for_attribute(page, WORDS[1])
-    expect(page.locator("[data-progress]")).to_contain_text("1 of 30")
+    expect(page.locator("[data-progress]")).to_contain_text(f"1 of {len(WORDS)}")
     page.reload()
     wait_for_attribute(page, WORDS[1])
     assert page.evaluate(DRAFTS) == []

@@ -77,23 +77,13 @@ def amal():
 
 
 @pytest.fixture
-def phone(new_page, amal, browser, live_server):
+def phone(new_page, amal):
     """phone(width, height): a page with a touch screen and no keyboard."""
-    state = new_page(amal).context.storage_state()
-    contexts = []
 
     def opened(width: int, height: int) -> Page:
-        size = {"width": width, "height": height}
-        contexts.append(
-            browser.new_context(
-                base_url=live_server.url, viewport=size, has_touch=True, is_mobile=True, storage_state=state
-            )
-        )
-        return contexts[-1].new_page()
+        return new_page(amal, width=width, height=height, has_touch=True, is_mobile=True)
 
-    yield opened
-    for context in contexts:
-        context.close()
+    return opened
 
 
 def place(page: Page, selector: str) -> FloatRect:

@@ -88,7 +88,7 @@ def test_somebody_from_a_platform_does_the_work_and_gets_the_code(new_page, stud
 
 def test_every_page_is_accessible_and_fits_a_phone(new_page, accessible_everywhere, study):
     def accessible(page) -> None:
-        accessible_everywhere(page, widths=(1280, 320), both=False)
+        accessible_everywhere(page, widths=(1280, 320))
 
     amal = factories.user("amal")
     code = invitations.create(study=study, by=study.leads.get()).code

@@ -39,7 +39,7 @@ def in_arabic(page):
 
 def test_no_page_in_arabic_has_a_fault_or_scrolls_sideways(new_page, accessible_everywhere, amal):
     def accessible(page) -> None:
-        accessible_everywhere(page, widths=(1280, 320), both=False)
+        accessible_everywhere(page, widths=(1280, 320))
 
     stranger = new_page()
     stranger.goto("/accounts/login/?next=/profile/")
@@ -81,23 +81,23 @@ def test_work_in_arabic_is_saved_under_the_same_values(new_page, amal):
     assert Judgement.objects.get().value == 5
 
 
-def test_letters_of_an_arabic_keyboard_do_what_the_keys_in_their_places_do(new_page, amal):
+def test_wording_keys_and_what_is_typed_are_arabic(new_page, amal):
     page = new_page(amal)
     page.goto("/studies/words/annotate/")
     in_arabic(page)
     wait_for_item(page)
+    # the usual wording is, as its labels are
+    expect(page.locator("h1.statement")).to_contain_text("يمكن تصوير الصفة")
+    # letters of an Arabic keyboard do what the keys in their places do
     for letter, code, opened in (("س", "KeyS", "#skip"), ("؟", "Slash", "#keys")):
         page.locator("main").dispatch_event("keydown", {"key": letter, "code": code, "bubbles": True})
         expect(page.locator(opened)).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.locator(opened)).to_be_hidden()
-
-
-def test_the_usual_wording_is_arabic_as_its_labels_are(new_page, amal):
-    page = new_page(amal)
-    page.goto("/studies/words/annotate/")
-    in_arabic(page)
-    expect(page.locator("h1.statement")).to_contain_text("يمكن تصوير الصفة")
+    # what somebody types runs as its own script does
+    page.keyboard.press("5")
+    # where a field's letters stand cannot be asked for: this alone decides it
+    expect(page.locator("#item textarea")).to_have_css("unicode-bidi", "plaintext")
 
 
 def test_what_is_written_in_english_keeps_its_full_stop_at_the_end(new_page, amal):
@@ -119,16 +119,6 @@ def test_what_is_written_in_english_keeps_its_full_stop_at_the_end(new_page, ama
         }"""
     )
     assert ends
-
-
-def test_what_somebody_types_runs_as_its_own_script_does(new_page, amal):
-    page = new_page(amal)
-    page.goto("/studies/words/annotate/")
-    in_arabic(page)
-    wait_for_item(page)
-    page.keyboard.press("5")
-    # where a field's letters stand cannot be asked for: this alone decides it
-    expect(page.locator("#item textarea")).to_have_css("unicode-bidi", "plaintext")
 
 
 def test_the_language_is_changed_without_scripts_too(new_page, amal):

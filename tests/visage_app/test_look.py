@@ -46,6 +46,27 @@ def test_there_is_one_family_and_one_width():
         assert not re.search(r"page-(narrow|wide|setup)", template.read_text()), template
 
 
+AT_WORK = {"annotate.css", "boxes.css"}
+"""Of the page at work, whose colours are looked at in each combination of width and light."""
+SEEN_OTHERWISE = (
+    r"[{;]\s*(?:--(?!control:)|[a-z-]*color|background|opacity|visibility|filter|display:\s*none)[^;}]*"
+)
+
+
+def test_colours_and_what_is_hidden_do_not_depend_on_the_width():
+    """So `accessible_everywhere` of the browser's tests sees each colour, in the light and in the dark."""
+    looked_at = 0
+    for css in STATIC.rglob("*.css"):
+        if css.name in AT_WORK:
+            continue
+        # a media query and what stands in it, with rules one deep
+        for asked, rules in re.findall(r"@media([^{]*)\{((?:[^{}]*\{[^{}]*\})*)\s*\}", css.read_text()):
+            if "width" in asked:
+                looked_at += 1
+                assert not re.findall(SEEN_OTHERWISE, rules), (css.name, asked)
+    assert looked_at > 10
+
+
 def test_pages_without_a_login_say_what_they_are_to_messengers_and_search_engines(client, db):
     study = factories.study("told", status=StudyStatus.OPEN, description="Which words can be seen?")
     Invitation.objects.create(study=study, code="way-in")
