@@ -207,7 +207,7 @@ def influences(
         known = np.zeros_like(known)
     row_of = np.nonzero(known)[0]
     people, person_of = distinct(who[known])
-    cells, cell_of = np.unique(image_of[row_of] * max(len(people), 1) + person_of, return_inverse=True)
+    cells, cell_of = distinct(image_of[row_of] * max(len(people), 1) + person_of)
     cell_person = cells % max(len(people), 1)
     by_cell, cell_mass = add_up(d[row_of], cell_of, len(cells)), add_up(m[row_of], cell_of, len(cells))
     h = add_up(cell_mass, cell_person, len(people))
