@@ -25,3 +25,9 @@ def few_studies(monkeypatch) -> None:
     """As few as there may be simulated for a plan: for what is shown of it, not how it is computed."""
     monkeypatch.setattr(curves, "_MAIN_SECONDS", 0.0)
     monkeypatch.setattr(curves, "_CURVE_SECONDS", 0.0)
+
+
+@pytest.fixture
+def undrawn(monkeypatch) -> None:
+    """No picture is drawn: for what a page says around it. The charts are made, and checked."""
+    monkeypatch.setattr(figure, "_draw", lambda spec, file_format: b"<svg></svg>")

@@ -7,6 +7,7 @@ Each step copies the whole chart, row by row, but not what is in a tuple: data a
 checked against the schema of Vega-Lite, which takes seconds for a chart of many parts: tests do that.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import altair as alt
@@ -41,5 +42,15 @@ def _values_copied(parts: dict[str, Any], by_ref: set[str]) -> dict[str, Any]:
     }
 
 
+class _Classes(schemapi._FromDict):
+    """altair goes through all its classes, and writes the schema of each, for every field of a chart."""
+
+    class_dict = schemapi._FromDict(schemapi._subclasses(alt.VegaLiteSchema)).class_dict
+
+    def __init__(self, _wrapper_classes: Iterable[type], /) -> None:
+        """They are known."""
+
+
 schemapi.disable_debug_mode()
+schemapi._FromDict = _Classes  # type: ignore[misc]
 schemapi._deep_copy = _deep_copy  # type: ignore[assignment]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -134,12 +135,20 @@ def places(values: ArrayLike, scores: Sequence[Influences], *, level: float = 0.
 
     found = _covariance(parts)
     errors, freedom = _of_pairs(found)
-    beyond = stats.norm.sf(stats.studentized_range.ppf(level, number, np.inf) / np.sqrt(2))
     apart = points[:, None] - points
-    larger = apart > stats.t.isf(beyond, freedom) * errors
+    larger = apart > stats.t.isf(_beyond(number, level), freedom) * errors
     place[known] = 1 + (apart < 0).sum(axis=1)
     low[known], high[known] = 1 + larger.sum(axis=0), number - larger.sum(axis=1)
     return Places(place, low, high)
+
+
+@functools.cache
+def _beyond(number: int, level: float) -> float:
+    """The level of a difference at which a normal distribution has Tukey's range of so many scores: scipy
+    looks for it by integrating a dozen times."""
+    from scipy import stats
+
+    return float(stats.norm.sf(stats.studentized_range.ppf(level, number, np.inf) / np.sqrt(2)))
 
 
 def _known(values: ArrayLike, scores: Sequence[Influences]) -> tuple[Floats, list[Influences], Bools]:

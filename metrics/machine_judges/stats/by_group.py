@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.grouped_sums import distinct
 from metrics.core.stats.scales import Scale
 from metrics.machine_judges.stats.prediction_powered import Estimate
 from metrics.machine_judges.stats.weighted_means import weighted_mean
@@ -44,8 +45,10 @@ class Ratings:
     @property
     def numbers(self) -> dict[int, int]:
         """Group -> how many items its answers are about."""
-        pairs = np.unique(np.column_stack([self.groups, self.items]), axis=0)
-        groups, number = np.unique(pairs[:, 0], return_counts=True)
+        groups, group_of = distinct(self.groups)
+        items, item_of = distinct(self.items)
+        pairs, _ = distinct(group_of * len(items) + item_of)
+        number = np.bincount(pairs // max(len(items), 1), minlength=len(groups))
         return dict(zip(groups.tolist(), number.tolist(), strict=True))
 
 

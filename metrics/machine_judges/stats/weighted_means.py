@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats.checks import Floats, Ints
+from metrics.core.stats.grouped_sums import distinct
 from metrics.core.stats.influence import Influences, influences
 from metrics.core.stats.scales import Scale
 
@@ -79,10 +80,11 @@ def weighted_mean(
 
 def _corrections(items: ArrayLike, strata: Ints) -> Floats:
     """f of each stratum; 1 if there is one."""
-    distinct = np.unique(np.column_stack([strata, np.unique(items, return_inverse=True)[1].ravel()]), axis=0)
-    number = np.bincount(distinct[:, 0]).astype(np.float64)
-    if len(number) == 1:
+    if not strata.any():
         return np.ones(1)
-    whole = len(np.unique(distinct[:, 1]))
+    labels, item_of = distinct(np.asarray(items))
+    whole = len(labels)
+    both, _ = distinct(strata * whole + item_of)
+    number = np.bincount(both // whole).astype(np.float64)
     ratio = np.divide(number, number - 1, out=np.full_like(number, np.nan), where=number > 1)
     return np.asarray(np.sqrt(ratio * (whole - 1) / whole))

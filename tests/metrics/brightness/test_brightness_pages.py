@@ -81,6 +81,7 @@ def test_the_page_shows_the_sentence_the_numbers_the_limits_and_the_figure(clien
     assert csv.content.decode().splitlines()[0] == "group,brightness,low,high,n"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_which_region_was_measured_and_why_is_said(client, run, reader):
     measured.add_image(run, "White", 200, region="crop", note="OpenCV is not installed", ita=None)
     text = page(client, run)
@@ -112,6 +113,7 @@ def test_the_change_is_shown_over_the_strength(client, pairs, reader):
         assert client.get(reverse("brightness_figure", args=[changed.pk, kind])).status_code == 200
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_to_measure_first_is_said_with_a_link(client, pairs, maker):
     initial, changed = pairs
     link = f"{NEW}?set=initial&amp;crop=published"
@@ -128,12 +130,14 @@ def test_what_to_measure_first_is_said_with_a_link(client, pairs, maker):
     assert '<option value="own" selected>' in own
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_images_whose_initial_image_is_not_measured_are_counted(client, pairs, reader):
     initial, changed = pairs
     initial.answers.last().delete()
     assert "1 image is not compared" in page(client, changed)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_initial_sets_that_an_account_may_not_see_are_not_named(client, pairs):
     initial, changed = pairs
     lead = factories.lead_of("made")
@@ -247,6 +251,7 @@ def test_one_crop_written_in_two_ways_is_one_run(client, maker):
     assert len(names) == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_pages_ask_as_many_queries_for_more_images(
     client, pairs, maker, monkeypatch, django_assert_max_num_queries
 ):

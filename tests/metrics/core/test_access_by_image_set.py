@@ -13,7 +13,7 @@ from tests.metrics.brightness import measured
 from tests.metrics.embedding_tests import stored
 from tests.metrics.visual_questions import asked
 
-pytestmark = [pytest.mark.django_db, pytest.mark.pages]
+pytestmark = [pytest.mark.django_db, pytest.mark.pages, pytest.mark.usefixtures("undrawn")]
 OURS, THEIRS = "our-set", "their-set"
 
 

@@ -50,6 +50,7 @@ def page(client, name: str, stored, **query) -> str:
     return answer.content.decode()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_shows_the_numbers_of_each_test_and_a_sentence(client, reader, run):
     stored = given.stored(run)
     text = page(client, "embedding_test_file", stored)
@@ -111,6 +112,7 @@ def test_missing_texts_of_vectors_made_elsewhere_have_a_cure_and_no_button(clien
     assert not Job.objects.exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_button_embeds_the_texts_with_the_recipe_of_the_images(client, maker, tmp_path):
     from tests.generation.image_sets import world as pictures
 
@@ -132,6 +134,7 @@ def test_the_button_embeds_the_texts_with_the_recipe_of_the_images(client, maker
     assert "simulated" in page(client, "embedding_test_ranking", stored)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_readers_see_no_button(client, reader):
     run = given.embedded()
     stored = given.stored(run)
@@ -168,6 +171,7 @@ def test_encoders_are_side_by_side(client, reader, run):
     assert "other-clip" in shown
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_newest_run_of_an_encoder_counts(client, reader, run):
     newer = given.embedded(seed=9)
     given.texts(newer)
@@ -197,6 +201,7 @@ def test_tests_with_one_beginning_have_rows_of_their_own(client, reader, run):
     assert max(map(len, shown)) <= 44
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_small_p_values_are_not_shown_as_zero(client, reader):
     run = given.embedded(per_group=40)
     given.texts(run)
@@ -228,6 +233,7 @@ def test_the_ranking_shows_correlations_words_points_and_maps(client, reader, ru
     assert len(rows.splitlines()) == 1 + 2 * len(given.REGIONS)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_ranking_shows_correlations_with_other_variables(client, reader, run):
     assert "Other variables" not in page(client, "embedding_test_ranking", given.stored(run))
     stored = given.stored(run, "more", variables=given.VARIABLES)
@@ -246,6 +252,7 @@ def test_a_correlation_that_there_is_not_has_no_interval():
     assert render_to_string("metrics/embedding_tests/_correlation.html", {"numbers": none}).strip() == "–"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_encoders_rank_side_by_side(client, reader, run):
     other = given.embedded(model="other-clip", seed=5)
     given.texts(other, seed=6)
@@ -281,6 +288,7 @@ def test_annotators_see_none_of_it(client, run):
         assert client.get(reverse(name, args=arguments)).status_code == 404
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("name", "most"),
     [("embedding_test_file", 25), ("embedding_test_encoders", 25), ("embedding_test_ranking", 25)],

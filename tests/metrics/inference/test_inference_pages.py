@@ -181,6 +181,7 @@ def test_the_form_knows_the_source_of_a_link(client, maker, source):
     assert '<option value="votes" selected>' in client.get(NEW, {"source": "votes"}).content.decode()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_pages_ask_as_many_queries_for_more_groups(client, tmp_path, maker, django_assert_max_num_queries):
     answered.groups()
     small = answered.imported(tmp_path, answered.rows()[:1], name="small")

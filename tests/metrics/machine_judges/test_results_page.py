@@ -161,6 +161,7 @@ def test_without_peoples_answers_it_is_still_known_how_stable_it_is(client, stud
     assert "nothing was answered (1 of 4)" in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_finding_comes_first_and_the_warning_with_it(client, study, run):
     with_agreement(study, run)
     score_run(
@@ -182,6 +183,7 @@ def test_the_finding_comes_first_and_the_warning_with_it(client, study, run):
     assert finding.strip().endswith("both can be wrong, and in the same way.")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_places_where_it_fails_are_sorted_and_marked(client, study, run):
     women = agreement(f"{ALL}; region: Europe; annotators: woman", 40.0, 80.0, (-40.0, -50.0, -30.0), q=0.0)
     more = agreement(f"{ALL}; region: Africa", 80.0, 70.0, (10.0, 2.0, 18.0), q=0.02)
@@ -203,6 +205,7 @@ def test_the_places_where_it_fails_are_sorted_and_marked(client, study, run):
     assert 'href="?by=gender"' in html, "and the way back to these stays"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_groups_and_the_worst_attributes_are_listed(client, study, run):
     mexican = IdentityGroup.objects.get(name="Mexican")
     words = [factories.attribute(f"word {place:02}") for place in range(25)]
@@ -216,6 +219,7 @@ def test_groups_and_the_worst_attributes_are_listed(client, study, run):
     assert [row[0] for row in listed] == [f"word {place:02}" for place in range(20)]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_confusions_have_peoples_answers_in_rows(client, study, run):
     with_agreement(
         study,
@@ -232,6 +236,7 @@ def test_confusions_have_peoples_answers_in_rows(client, study, run):
     assert rows == ["Depicted 25 % 2 of 8 75 % 6 of 8", "Not depicted – 100 % 5 of 5"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_stability_and_problems_are_in_words(client, study, run):
     with_agreement(
         study,
@@ -253,6 +258,7 @@ def test_stability_and_problems_are_in_words(client, study, run):
     assert "nothing was answered" not in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_scores_stand_beside_those_of_people(client, study, run):
     group = IdentityGroup.objects.get(name="Mexican")
     rows = [
@@ -274,6 +280,7 @@ def test_scores_stand_beside_those_of_people(client, study, run):
     assert stored.NOT_RANDOM in html
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_combined_estimates_stand_beside_people_alone(client, study, run):
     sides = (
         ("of: combined", (0.3, 0.28, 0.32)),
@@ -288,6 +295,7 @@ def test_combined_estimates_stand_beside_people_alone(client, study, run):
     assert row[1:] == ["0.300 [0.280, 0.320] n = 40", "0.310 [0.200, 0.400] n = 40", "0.500 n = 40", "0.80"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_test_with_too_few_annotators_says_why(client, study, run):
     with_agreement(study, run)
     page = shown(client, run)
@@ -314,6 +322,7 @@ def test_the_figure_is_drawn_and_has_a_file_for_each_format(client, study, run):
     assert client.get(address(run, "judge_figure", "agreement", "exe")).status_code == 404
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_asks_as_many_questions_for_one_row_as_for_many(client, study, run):
     one = {"group": IdentityGroup.objects.first()}, {"attribute": factories.attribute("a word")}
     first = with_agreement(

@@ -92,7 +92,8 @@ def numbers(study: Study) -> dict[str, object]:
     """What metrics, commands, quotas, exports and a release say."""
     found: dict[str, object] = {}
     for metric in PEOPLES_METRICS:
-        for variant in VARIANTS:
+        # where they do not differ, test_registry.py sees that they do not
+        for variant in VARIANTS if metric.variants_differ else VARIANTS[:1]:
             with transaction.atomic():
                 chosen = compared_with(study, metric)  # may change the study
                 evaluated = evaluate(study=study, metric=metric.name, variant=variant, parameters=chosen)
@@ -148,7 +149,7 @@ def test_scores_quotas_commands_exports_say_the_same(study, few_resamples):
     before = numbers(study)
     judges_of(study)
     after = numbers(study)
-    assert len(before) >= 80
+    assert len(before) >= 70
     assert [name for name in before if before[name] != after[name]] == []
 
 

@@ -45,6 +45,7 @@ def test_the_page_is_filled_in_and_says_what_to_expect(client, study):
     assert "±" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_numbers_of_a_draft_are_filled_in(client, lead):
     study = stored(simulated(PILOT, 0), leads=[lead])
     form = page_of(client, study, images="").context["form"]
@@ -52,6 +53,7 @@ def test_the_numbers_of_a_draft_are_filled_in(client, lead):
     assert client.get(reverse("plan_study", args=[study.name])).context["form"]["images"].value() == 8
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_numbers_of_a_study_beyond_the_limits_of_the_form_are_limited(client, study):
     factories.task(study, kind="depiction", strata=("any",) * 25, page_size=1)
     page = client.get(reverse("plan_study", args=[study.name]), {"measures": ["l_stereo"]})
@@ -61,6 +63,7 @@ def test_numbers_of_a_study_beyond_the_limits_of_the_form_are_limited(client, st
     assert client.get(f"/api/v1/studies/{study.name}/plan", {"measures": "l_stereo"}).status_code == 200
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_study_that_is_only_being_set_up_can_be_planned_by_who_sets_it_up(client):
     maker = factories.user(lead=True)
     document = {"title": "Soon", "tasks": [{"kind": "depiction", "strata": ["any"] * 4, "page_size": 7}]}
@@ -75,6 +78,7 @@ def test_a_study_that_is_only_being_set_up_can_be_planned_by_who_sets_it_up(clie
     assert url in client.get(reverse("setup_step", args=["soon", "source"])).content.decode()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_pilot_fills_in_the_assumptions_and_is_named(client, lead):
     study = stored(simulated(PILOT, 0), leads=[lead], title="The pilot")
     page = page_of(client, study, pilot=study.name)
@@ -88,6 +92,7 @@ def test_a_pilot_fills_in_the_assumptions_and_is_named(client, lead):
     assert text == page.context["paragraph"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_a_pilot_fills_in_is_within_the_limits_of_the_form(client, lead, monkeypatch):
     study = stored(simulated(PILOT, 0), leads=[lead])
     found = queries.read_pilot(study)
@@ -129,6 +134,7 @@ def test_what_cannot_be_planned_is_explained(client, study, data, message):
     assert client.get(reverse("plan_file", args=[study.name, "csv"]), {**QUICK, **data}).status_code == 404
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_files_and_figure(client, study):
     page = page_of(client, study, agreement=0.3)
     table = client.get(next(url for name, url in page.context["files"] if name == "csv"))
@@ -141,6 +147,7 @@ def test_files_and_figure(client, study):
     assert client.get(reverse("plan_file", args=[study.name, "exe"]), QUICK).status_code == 404
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_api_says_the_same_as_the_page(client, study):
     page = page_of(client, study)
     address = f"/api/v1/studies/{study.name}/plan"
@@ -185,6 +192,7 @@ def test_the_command_refuses_in_words(options, message):
         call_command("plan", **options)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_simulated_answers_of_a_pilot_are_marked(client, lead):
     study = stored(simulated(PILOT, 0), leads=[lead], simulated=True)
     page = page_of(client, study, pilot=study.name)

@@ -1,7 +1,7 @@
 """A release, imported into an empty installation, gives the same scores and the same agreement."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from django.apps import apps
@@ -204,7 +204,10 @@ def test_where_nobody_is_known_even_the_intervals_are_the_same(tmp_path):
 
 
 def test_the_demonstration_comes_back_with_its_pictures(tmp_path):
-    story = scenario.load()
+    whole = scenario.load()
+    # of two regions: with all its groups the demonstration says no more here, and takes three times as long
+    groups = [group for group in whole.groups if group.region in ("South Asia", "Europe")]
+    story = replace(whole, groups=tuple(groups))
     accounts.make_accounts()
     catalogue.make_catalogue(scenario=story)
     plans = plan.make(story)
