@@ -43,11 +43,11 @@ _WORDS = frozenset({"title", "text", "subtitle"})
 
 
 def _form(part: Any, name: str = "") -> Any:
-    """What the schema can tell apart: of a number whether it is below 0, 0, or above 1."""
+    """What the schema can tell apart: of a number whether it is whole, and below 0, 0, or above 1."""
     if isinstance(part, dict):
         return {each: _form(value, each) for each, value in part.items()}
     if isinstance(part, list | tuple):
         return [_form(each, name) for each in part]
     if isinstance(part, int | float) and not isinstance(part, bool):
-        return [part > 0, part < 0, part > 1]
+        return [float(part).is_integer(), part > 0, part < 0, part > 1]
     return "" if isinstance(part, str) and name in _WORDS else part
