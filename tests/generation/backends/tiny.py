@@ -181,8 +181,8 @@ def open_clip_folder(folder: Path, *, seed: int = 0) -> Path:
 
 
 def open_clip_words(folder: Path) -> dict[str, Any]:
-    """The settings of open_clip's tokenizer with a small vocabulary: the real one has 49,408 tokens, which each
-    load would read again, and over which each step of a captioner would go."""
+    """The settings of open_clip's tokenizer with a small vocabulary. The real one has 49,408 tokens: each
+    load would read them again, and each step of a captioner would go over them."""
     merges = ["#version: tiny"]
     for word in ("a", "photo", "of", "person", "man", "woman", "in", "the", "hat", "sari", "street", "beard"):
         *begun, last = word
