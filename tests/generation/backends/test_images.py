@@ -58,12 +58,6 @@ def pngs(model, wanted):
     return [png(picture) for picture in model.generate(wanted)]
 
 
-def test_there_is_one_picture_for_each_wanted_one_rgb_and_of_the_size_asked_for(recipe_of):
-    pictures = backends.load(recipe_of(width=96, height=64), device="cpu").generate(WANTED[:2])
-    assert [picture.pixels.size for picture in pictures] == [(96, 64)] * 2
-    assert {picture.pixels.mode for picture in pictures} == {"RGB"}
-
-
 def test_the_prompt_and_the_seed_decide_the_picture(alone):
     assert len(set(alone)) == len(WANTED)
     first = Image.open(BytesIO(alone[0]))
@@ -83,22 +77,26 @@ def test_a_model_that_is_loaded_again_and_whose_batch_is_lowered_makes_the_same_
 
 
 @pytest.mark.parametrize("changed", [{"steps": 3}, {"guidance": 1.5}])
-def test_the_recipe_decides_too(recipe_of, changed, alone):
-    assert pngs(backends.load(recipe_of(**changed), device="cpu"), WANTED[:1]) != alone[:1]
+def test_the_fakes_recipe_decides_too(changed):
+    """That of real models does in test_images_from_images.py, to the byte."""
+    asked = {"backend": "fake", "width": 64, "height": 64}
+    plain, other = (backends.load(ImageRecipe(**asked, **more), device="cpu") for more in ({}, changed))
+    assert pngs(plain, WANTED[:1]) != pngs(other, WANTED[:1])
 
 
 def test_nothing_wanted_is_nothing_made(model):
     assert model.generate([]) == []
 
 
-def test_steps_and_guidance_may_be_left_to_the_model(recipe_of):
-    model = backends.load(recipe_of(steps=None, guidance=None), device="cpu")
+def test_pictures_have_the_size_asked_for_and_steps_and_guidance_may_be_left_to_the_model(recipe_of):
+    model = backends.load(recipe_of(width=96, height=64, steps=None, guidance=None), device="cpu")
     pipeline = getattr(model, "_pipeline", None)
     if pipeline is not None:  # which would go 28 to 50 steps: it leaves out all after the first
         denoiser = getattr(pipeline, "unet", None) or pipeline.transformer
         denoiser.register_forward_hook(lambda *_: setattr(pipeline, "_interrupt", True))
-    [picture] = model.generate(WANTED[:1])
-    assert picture.pixels.size == (64, 64)
+    pictures = model.generate(WANTED[:2])
+    assert [picture.pixels.size for picture in pictures] == [(96, 64)] * 2
+    assert {picture.pixels.mode for picture in pictures} == {"RGB"}
     assert pipeline is None or pipeline.num_timesteps >= 28
 
 

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from generation.backends.torch_support import import_library
+from tests.generation.backends import tiny
 
 WORDS = (
     "a",
@@ -121,11 +122,11 @@ def blip(folder: Path, *, seed: int = 0) -> Path:
 
 
 def coca(folder: Path, *, seed: int = 0, **text: Any) -> Path:
-    """CoCa, loaded as `local-dir:FOLDER`; its 49,408-token vocabulary is the real one."""
+    """CoCa, loaded as `local-dir:FOLDER`."""
     torch, open_clip = import_library("torch"), import_library("open_clip")
     torch.manual_seed(seed)
     folder.mkdir(parents=True, exist_ok=True)
-    words = {"context_length": 20, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
+    words = {"context_length": 20, "width": 32, "heads": 2, "layers": 1, **tiny.open_clip_words(folder)}
     config = {
         "embed_dim": 32,
         "vision_cfg": {

@@ -168,9 +168,9 @@ class TestGenerate:
         monkeypatch.setattr("builtins.input", lambda prompt: pytest.fail("asked"))
         assert "is done" in command("generate", "trial", "--groups", "Indian", *FAKE, "--yes")
 
-    @pytest.mark.parametrize(
-        ("arguments", "why"),
-        [
+    def test_what_is_wrong_is_named_with_the_cure(self):
+        world.knowing_study()
+        for arguments, why in (
             (("nowhere", *FAKE), "no study or image set 'nowhere'. Studies: knowing. Image sets: none yet"),
             (("knowin", *FAKE), "Did you mean 'knowing'?"),
             (("study:nowhere", "--groups", "Indian", *FAKE), "no study or image set 'nowhere'"),
@@ -188,13 +188,10 @@ class TestGenerate:
             (("knowing", *FAKE, "--groups-from", "/nowhere.txt"), "--groups-from /nowhere.txt"),
             (("knowing", *FAKE, "--steps", "many"), "invalid int or 'own' value: 'many'"),
             (("knowing", *FAKE, "--now", "--later"), "not allowed with"),
-        ],
-    )
-    def test_what_is_wrong_is_named_with_the_cure(self, arguments, why):
-        world.knowing_study()
-        assert why in refused("generate", *arguments)
-        assert not Run.objects.exists()
-        assert not ImageSet.objects.exists()
+        ):
+            assert why in refused("generate", *arguments)
+            assert not Run.objects.exists()
+            assert not ImageSet.objects.exists()
 
     def test_an_empty_file_of_groups(self, tmp_path):
         (tmp_path / "none.txt").write_text("\n")

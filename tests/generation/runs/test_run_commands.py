@@ -101,9 +101,9 @@ class TestReading:
         )
         assert Run.objects.first().recipe["options"] == {"ngrams": "a=b", "k": 3}
 
-    @pytest.mark.parametrize(
-        ("arguments", "why"),
-        [
+    def test_what_is_wrong_is_named_with_the_cure(self, drawn):
+        factories.study("bare")
+        for arguments, why in (
             (("caption", "nowhere"), "no study or image set 'nowhere'"),
             (("caption", "bare"), "shows no images. Name an image set instead"),
             (("caption", "drawn", "--backend", "gpt"), "no backend 'gpt' for captions"),
@@ -112,12 +112,9 @@ class TestReading:
             (("embed", "drawn", "--backend", "fake", "--dtype", "x"), "recipe: dtype"),
             (("embed", "drawn", "--backend", "transformers"), "recipe: model: give a hub id"),
             (("embed", "drawn", "--backend", "transformers", "--model", "ViT-B-32"), "a name of open_clip"),
-        ],
-    )
-    def test_what_is_wrong_is_named_with_the_cure(self, drawn, arguments, why):
-        factories.study("bare")
-        assert why in refused(*arguments)
-        assert Run.objects.count() == 1
+        ):
+            assert why in refused(*arguments)
+            assert Run.objects.count() == 1
 
 
 class TestRuns:

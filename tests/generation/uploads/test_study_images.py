@@ -102,9 +102,10 @@ def test_what_is_here_already_can_be_chosen_instead(client, lead):
     assert document["tasks"][0]["image_set"] == "pictures"
 
 
-@pytest.mark.parametrize(
-    ("how", "field", "why"),
-    [
+def test_what_is_refused_says_why_beside_its_field_and_keeps_nothing(client, lead):
+    begin(client)
+    before = setup.documents(user=lead)
+    for how, field, why in (
         ({"images": None}, "images", "Choose a ZIP"),
         ({"attributes": None}, "attributes", "Choose a CSV"),
         ({"images": {"1.png": encoded()}}, "images", "no CSV file"),
@@ -117,18 +118,14 @@ def test_what_is_here_already_can_be_chosen_instead(client, lead):
         ({"attributes": "group,attribute\nMartian,hat\n"}, "attributes", "Row 2, column group"),
         ({"attributes": "group,attribute,stereotypical\nMexican,hat,no\n"}, "attributes", "No group of the"),
         ({"attributes": "group,attribute\nMexican,hat\n"}, "allow_fewer", "Too few attributes"),
-    ],
-)
-def test_what_is_refused_says_why_beside_its_field_and_keeps_nothing(client, lead, how, field, why):
-    begin(client)
-    before = setup.documents(user=lead)
-    answer = send(client, **how)
-    assert answer.status_code == 422
-    assert why in " ".join(answer.context["form"].errors[field])
-    assert not ImageSet.objects.exists()
-    assert not Source.objects.exists()
-    assert not Image.objects.exists()
-    assert setup.documents(user=lead) == before
+    ):
+        answer = send(client, **how)
+        assert answer.status_code == 422
+        assert why in " ".join(answer.context["form"].errors[field])
+        assert not ImageSet.objects.exists()
+        assert not Source.objects.exists()
+        assert not Image.objects.exists()
+        assert setup.documents(user=lead) == before
 
 
 def test_too_few_random_attributes_can_be_allowed(client, lead):

@@ -15,7 +15,7 @@ from tests.generation.backends.test_weights import SPOILT, weights_of
 
 class TestVisage:
     def test_bart_reads_the_nearest_ngrams(self, load, folders, ngrams, images):
-        captioner = load("visage", top_ngrams=3, separator=" ; ")
+        captioner = load("visage", top_ngrams=5, separator=" ; ")
         writer = captioner._model
         seen = writer.encode(images, batch=1)
         clip = backends.load(
@@ -26,7 +26,7 @@ class TestVisage:
         cosines = vectors @ clip.encode_texts([cache.text(row) for row in range(len(cache))]).T
         rows = [
             "".join(f"{cache.text(row)} ; " for row in image)
-            for image in (-cosines).argsort(axis=1)[:, :3].tolist()
+            for image in (-cosines).argsort(axis=1)[:, :5].tolist()
         ]
         assert len(set(rows)) == 3
         lengths = [len(writer._tokenizer(row).input_ids) for row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import ssl
 
 import pytest
 
@@ -151,3 +152,14 @@ def test_planning_refuses_what_no_server_can_do_and_asks_none(server, kind, chan
         backends.check(recipe)
     assert message in str(refused.value)
     assert not server.paths
+
+
+def test_a_server_has_to_prove_who_it_is(server, load, monkeypatch):
+    """The key is in the first request already."""
+    openai, given = pytest.importorskip("openai"), []
+    client = openai.DefaultHttpxClient
+    monkeypatch.setattr(openai, "DefaultHttpxClient", lambda **said: given.append(said) or client(**said))
+    load()
+    [said] = given
+    assert said["verify"].verify_mode == ssl.CERT_REQUIRED
+    assert said["verify"].check_hostname
