@@ -8,6 +8,7 @@ import math
 import re
 import zipfile
 from dataclasses import replace
+from functools import cache
 from io import StringIO
 
 import pytest
@@ -79,8 +80,17 @@ def load():
     return out.getvalue()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _drawn_once():
+    """The same arguments give the same picture (tests/annotation/demo/test_pictures.py), and each load draws
+    all of them."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pictures, "draw", cache(pictures.draw))
+        yield
+
+
 @pytest.fixture(scope="module")
-def loaded(django_db_setup, django_db_blocker, tmp_path_factory):
+def loaded(_drawn_once, django_db_setup, django_db_blocker, tmp_path_factory):
     """The demonstration, loaded once for the tests that only read it; gives what the command said."""
     media = tmp_path_factory.mktemp("media")
     with (

@@ -22,6 +22,10 @@ def png(width=800, height=400, mode="RGB", kind="PNG", **options) -> bytes:
     return stored.getvalue()
 
 
+WHOLE = png()
+"""What most tests store."""
+
+
 def bomb() -> bytes:
     """A PNG of some dozen bytes that claims 60 000 x 60 000 pixels."""
     header = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
@@ -71,7 +75,7 @@ def test_what_is_transparent_stays_so():
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"no image", png()[:-200], bomb()], ids=["empty", "text", "cut", "bomb"]
+    "data", [b"", b"no image", WHOLE[:-200], bomb()], ids=["empty", "text", "cut", "bomb"]
 )
 def test_what_cannot_be_decoded_safely_is_refused(data):
     with pytest.raises(CannotShrink):
@@ -81,7 +85,7 @@ def test_what_cannot_be_decoded_safely_is_refused(data):
 @pytest.fixture
 def image(db):
     made = factories.image()
-    name, made.sha256 = files.store(png())
+    name, made.sha256 = files.store(WHOLE)
     made.file.name = name
     made.save()
     return made

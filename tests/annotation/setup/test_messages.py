@@ -32,6 +32,21 @@ HEAD = {"name": "whole", "title": "Words", "contact": "-"}
 RATING = {"kind": "visual_nature", "attributes": ["hat", "kind"]}
 
 
+def what_studies_name() -> None:
+    world.resource()
+    world.pictures()
+    world.rated()
+    factories.source("empty")
+    factories.image_set("bare")
+    factories.study("unasked")
+    factories.rating_study(name="unanswered")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _named(once):
+    once(what_studies_name)
+
+
 @pytest.fixture
 def lead(client):
     made = factories.user("lead", lead=True)
@@ -200,13 +215,6 @@ def test_no_fault_of_a_study_file_is_told_in_its_terms_by_the_pages(lead):
     ],
 )
 def test_what_a_study_names_and_is_not_there_is_told_by_page_and_field(client, lead, task, old, new):
-    world.resource()
-    world.pictures()
-    world.rated()
-    factories.source("empty")
-    factories.image_set("bare")
-    factories.study("unasked")
-    factories.rating_study(name="unanswered")
     assert old in task
     document = tomllib.loads(world.HEAD + task.replace(old, new))
     answer = opened(client, lead, document)
@@ -218,7 +226,6 @@ def test_what_a_study_names_and_is_not_there_is_told_by_page_and_field(client, l
 
 
 def test_regions_that_are_not_known_are_told_by_page_and_field(client, lead):
-    world.resource()
     group = factories.group("French")
     group.region = ""
     group.save()
@@ -231,9 +238,6 @@ def test_regions_that_are_not_known_are_told_by_page_and_field(client, lead):
 
 
 def test_what_keeps_a_whole_study_from_opening_is_told_by_page_and_field(client, lead):
-    world.resource()
-    world.pictures()
-    world.rated()
     Image.objects.update(file="")
     document = tomllib.loads(world.HEAD + world.DEPICTION)
     answer = opened(client, lead, document, action="open")
@@ -258,9 +262,6 @@ def test_what_keeps_a_draft_from_opening_is_told_by_page_and_field():
 
 @pytest.mark.parametrize("language", [code for code, _name in settings.LANGUAGES])
 def test_no_page_of_the_wizard_speaks_of_a_files_keys(client, lead, language):
-    world.resource()
-    world.pictures()
-    factories.source("empty")
     tasks = [
         {**RATING, "examples": [{"text": "hat", "answer": "yes"}]},
         {"kind": "prevalence", "associations": {"source": "votes", "pairs": [["a: b", "kind"]]}},

@@ -2,13 +2,8 @@
 
 import gzip
 import hashlib
-import io
 import json
-import random
-import shutil
 import tarfile
-import zipfile
-from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -20,37 +15,19 @@ from django.db import connection
 from annotation.images import files as image_files
 from annotation.models import AuditEvent, Image, Judgement, Study
 from tests import factories
-from tests.visage_app.backup.world import emptied, forged, installation, packed, said_nothing, unpacked
-from visage_app.backup import archive, values
+from tests.visage_app.backup.world import (
+    emptied,
+    forged,
+    installation,
+    refused,
+    said_nothing,
+    unpacked,
+    with_value,
+)
+from visage_app.backup import values
 from visage_app.backup.services import restoring, tables, writing
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """Where the backup of these tests is once the first of them has made it."""
-    return tmp_path_factory.mktemp("kept") / "all.tar"
-
-
-@pytest.fixture
-def path(kept, tmp_path):
-    """A backup of everything; the installation is empty."""
-    if not kept.exists():
-        installation()
-        writing.backup(path=kept, progress=said_nothing)
-        emptied()
-    return Path(shutil.copy(kept, tmp_path))
-
-
-def refused(path, why: str) -> None:
-    """`restore` says `why` and leaves the installation as it was, with nothing in it."""
-    with pytest.raises(CommandError, match=why):
-        call_command("restore", str(path))
-    assert all(
-        tables.count(table) == 0 for table in tables.tables() if table.name not in tables.FILLED_BY_MIGRATE
-    )
-    assert Permission.objects.filter(codename="change_study").exists()
 
 
 def test_an_installation_with_data_is_left_alone(path):
@@ -78,155 +55,6 @@ def test_two_restores_do_not_mix(path, monkeypatch):
     assert Study.objects.count() == 1
 
 
-def test_any_changed_byte_is_noticed(path, tmp_path):
-    whole = path.read_bytes()
-    dice = random.Random(5)
-    changed = tmp_path / "changed.tar"
-    places = [dice.randrange(len(whole)) for _ in range(150)] + [0, 512, len(whole) - 1, len(whole) - 600]
-    for place in places:
-        harmed = bytearray(whole)
-        harmed[place] ^= 1 << dice.randrange(8)
-        changed.write_bytes(harmed)
-        with pytest.raises(archive.ArchiveDamaged):
-            restoring.check(path=changed, progress=said_nothing)
-    refused(changed, "cannot be restored, and nothing was")
-
-
-def test_one_that_broke_off_or_goes_on_is_noticed(path, tmp_path):
-    whole = path.read_bytes()
-    dice = random.Random(6)
-    cut = tmp_path / "cut.tar"
-    for length in [*(dice.randrange(len(whole)) for _ in range(40)), 0, 511, len(whole) - 1]:
-        cut.write_bytes(whole[:length])
-        with pytest.raises(archive.ArchiveDamaged, match=r"incomplete|damaged"):
-            restoring.check(path=cut, progress=said_nothing)
-    cut.write_bytes(whole + bytes(512))
-    refused(cut, "has data after its end")
-
-
-@pytest.mark.parametrize("what", ["text", "zip", "zeros", "tar"])
-def test_other_files_are_not_taken_for_backups(tmp_path, what):
-    path = tmp_path / "other"
-    path.write_bytes({"text": b"hello" * 1000, "zeros": bytes(10240)}.get(what, b""))
-    if what == "zip":
-        with zipfile.ZipFile(path, "w") as archive_of:
-            archive_of.writestr("manifest.json", "{}" * 1000)
-    if what == "tar":
-        path.write_bytes(packed(path, {"manifest.json": b"{}"}).read_bytes())
-    refused(path, "cannot be restored, and nothing was")
-    with pytest.raises(CommandError, match="Not restored"):
-        call_command("restore", str(tmp_path / "none"))
-
-
-@pytest.mark.parametrize("name", ["/etc/passwd", "../../x", "media/../x", "media/1", "tables/x/1", "README"])
-def test_no_other_names_in_the_archive(path, name):
-    refused(packed(path, {**unpacked(path), name: b"x"}), "where no backup has it|which no backup contains")
-
-
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.XHDTYPE])
-def test_nothing_but_plain_files(path, kind):
-    about = tarfile.TarInfo("media/000000001")
-    about.type, about.linkname, about.mode = kind, "/etc/passwd", 0o600
-    path.write_bytes(about.tobuf(tarfile.USTAR_FORMAT) + path.read_bytes())
-    refused(path, "which no backup contains in this form")
-
-
-def test_members_in_another_order_or_twice(path):
-    members = unpacked(path)
-    first, second = members["media/000000001"], members["media/000000002"]
-    refused(
-        packed(path, {**members, "media/000000001": second, "media/000000002": first}),
-        "not in the backup|differs",
-    )
-    parts = {name: data for name, data in members.items() if not name.startswith("media/000000001")}
-    refused(packed(path, parts), "not where it belongs")
-
-
-@pytest.mark.parametrize(
-    "name", ["../secret_key", "/etc/x", "images/../../x.png", "images/" + "0" * 64 + ".png", 5, None, "a\0b"]
-)
-def test_stored_files_get_no_name_but_their_own(path, name, settings):
-    """Not even where size and checksum fit: the name is the hash of the bytes."""
-
-    def renamed(lines):
-        _, *rest = json.loads(lines[0])
-        return [json.dumps([name, *rest]).encode(), *lines[1:]]
-
-    refused(forged(path, rows={"files": renamed}), "not the name of a stored file")
-
-
-def test_a_stored_file_is_its_hash(path):
-    """A forger may name other bytes, with the checksum that they would have to have."""
-    members = unpacked(path)
-    members["media/000000001"] = members["media/000000001"][:-1] + b"!"
-    refused(packed(path, members), "its checksum differs")
-
-
-def test_a_bomb_is_not_unpacked(path, monkeypatch):
-    """64 megabytes of zeros in 64 kilobytes, said to be small: reading stops where it is said to end."""
-    members = unpacked(path)
-    bomb = io.BytesIO()
-    with gzip.GzipFile("", "wb", 5, bomb, mtime=0) as out:
-        for _ in range(16):
-            out.write(bytes(1 << 22))
-    members["tables/auth_user/000001.jsonl.gz"] = bomb.getvalue()
-    unpressed = []
-    real = archive.Reader._decompressed
-
-    def counted(self, of, told):
-        for piece in real(self, of, told):
-            unpressed.append(len(piece))
-            yield piece
-
-    monkeypatch.setattr(archive.Reader, "_decompressed", counted)
-    refused(packed(path, members), "auth_user have been changed")
-    assert sum(unpressed) < 4 << 20
-
-
-def test_a_row_without_end_is_not_held(path, monkeypatch):
-    monkeypatch.setattr(archive, "_MAX_ROW", 1 << 20)
-    long = b"[" + b"1" * (3 << 20) + b"]"
-    refused(forged(path, rows={"auth_user": lambda lines: [long]}), "too long")
-
-
-def _set(place: str, value):
-    def told(manifest):
-        at = manifest
-        *way, last = place.split(".")
-        for step in way:
-            at = at[int(step) if step.isdigit() else step]
-        at[int(last) if last.isdigit() else last] = value
-
-    return told
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        ("format", "another"),
-        ("version", "1"),
-        ("version", -1),
-        ("made_at", None),
-        ("migrations", {}),
-        ("migrations.0", ["a"]),
-        ("tables.0.name", 'auth_user"; DROP TABLE auth_user; --'),
-        ("tables.0.name", "annotation_apitoken"),
-        ("tables.1.columns.0.0", "id) VALUES (1); --"),
-        ("tables.1.columns.0.1", "pickle"),
-        ("tables.1.columns", []),
-        ("tables.1.key", "nothing"),
-        ("tables.1.lines.rows", True),
-        ("tables.1.lines.sha256", "x"),
-        ("tables.1.lines.parts", 10**30),
-        ("tables.1.last_id", -1),
-        ("files", None),
-        ("file_bytes", 1),
-    ],
-)
-def test_a_manifest_that_cannot_be(path, place, value):
-    refused(forged(path, told=_set(place, value)), "cannot be restored, and nothing was")
-
-
 def test_no_other_tables_and_columns(path):
     def session(manifest):
         manifest["tables"][0]["name"] = "django_session"
@@ -243,7 +71,7 @@ def test_no_other_tables_and_columns(path):
 
 
 def test_a_later_format_and_unknown_migrations_name_the_version_to_install(path):
-    refused(forged(path, told=_set("version", 2)), "newer format 2, made by visage-studies .*Install")
+    refused(forged(path, told=with_value("version", 2)), "newer format 2, made by visage-studies .*Install")
     refused(
         forged(path, told=lambda manifest: manifest["migrations"].append(["annotation", "9999_later"])),
         r"unknown to this version: annotation\.9999_later\. Install",
@@ -274,17 +102,7 @@ def test_a_database_that_waits_for_migrations_says_so(path, monkeypatch):
         ("annotation_judgement", "response_id", 10**9, "refused"),
         ("annotation_judgement", "value", None, "refused"),
         ("annotation_judgement", "value", "7", "not a 64-bit integer"),
-        ("annotation_judgement", "value", True, "not a 64-bit integer"),
-        ("annotation_judgement", "value", 2**63, "not a 64-bit integer"),
-        ("annotation_judgement", "whole_image", 1, "neither true nor false"),
-        ("annotation_box", "x0", "much", "not a number"),
         ("annotation_box", "x1", "inf", "refused"),
-        ("annotation_response", "client_key", "x", "not a UUID"),
-        ("annotation_response", "started_at", "2026-13-01T00:00:00.000000Z", "not a time"),
-        ("annotation_response", "started_at", "2099-01-01T00:00:00.000000Z", "refused"),
-        ("auth_user", "username", 5, "not a string"),
-        ("generation_run", "recipe", {}, "list of one"),
-        ("generation_embedding", "vector", "ü", "base64"),
     ],
 )
 def test_a_row_that_cannot_be_leaves_nothing(path, table, column, value, why):

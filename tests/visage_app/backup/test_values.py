@@ -115,3 +115,25 @@ def test_what_postgresql_cannot_store(text, odd):
 def test_rows_that_are_none(raw):
     with pytest.raises(BadValue):
         parse(raw, 1)
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize(
+    ("kind", "value", "why"),
+    [
+        ("integer", "7", "not a 64-bit integer"),
+        ("integer", True, "not a 64-bit integer"),
+        ("integer", 2**63, "not a 64-bit integer"),
+        ("boolean", 1, "neither true nor false"),
+        ("float", "much", "not a number"),
+        ("float", True, "not a number"),
+        ("uuid", "x", "not a UUID"),
+        ("time", "2026-13-01T00:00:00.000000Z", "not a time"),
+        ("text", 5, "not a string"),
+        ("json", {}, "list of one"),
+        ("binary", "ü", "base64"),
+    ],
+)
+def test_values_that_no_database_has(vendor, kind, value, why):
+    with pytest.raises(BadValue, match=why):
+        read(kind, value, vendor)

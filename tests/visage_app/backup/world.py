@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.images import files as image_files
@@ -23,6 +24,8 @@ from generation.models import Embedding, Run, RunKind
 from metrics.models import Score, ScoreRun
 from tests import factories
 from tests.annotation.exports.world import png
+from visage_app.backup import archive
+from visage_app.backup.services import restoring, tables
 
 ODD_JSON = {"b": [1e22, -0.0, 1.5e-9, 0.1, 10**30, True, None], "a": {"ü\u2028'\\u0000": "😀"}}
 
@@ -135,4 +138,30 @@ def said_nothing(step: str, done: int, total: int) -> None:
     """A progress that nobody watches."""
 
 
-__all__ = ["ODD_JSON", "emptied", "forged", "installation", "packed", "said_nothing", "unpacked"]
+def refused(path, why: str) -> None:
+    """`restore` says `why` and leaves the installation as it was, with nothing in it."""
+    with pytest.raises(CommandError, match=why):
+        call_command("restore", str(path))
+    assert all(
+        tables.count(table) == 0 for table in tables.tables() if table.name not in tables.FILLED_BY_MIGRATE
+    )
+    assert Permission.objects.filter(codename="change_study").exists()
+
+
+def damaged(path, why: str = ".") -> None:
+    """Reading it, as every restore does before it writes, says `why`."""
+    with pytest.raises(archive.ArchiveDamaged, match=why):
+        restoring.check(path=path, progress=said_nothing)
+
+
+def with_value(place: str, value) -> Callable[[dict], None]:
+    """A change of the manifest for `forged`: `value` at a place such as tables.0.name."""
+
+    def told(manifest):
+        at = manifest
+        *way, last = place.split(".")
+        for step in way:
+            at = at[int(step) if step.isdigit() else step]
+        at[int(last) if last.isdigit() else last] = value
+
+    return told

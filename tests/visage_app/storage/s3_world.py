@@ -7,13 +7,16 @@ import json
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import boto3
 import httpx
+import pytest
 from botocore.config import Config
 from moto.server import ThreadedMotoServer
 
 from visage_app.storage import storages
+from visage_app.storage.bucket import Bucket
 
 BUCKET = "visage-images"
 KEYS = {"access_key": "test-key", "secret_key": "test-secret"}
@@ -76,6 +79,25 @@ def buckets(endpoint: str, **changed) -> storages.Buckets:
         **KEYS,
     )
     return replace(here, **changed)
+
+
+@cache
+def _session(*keys: str | None) -> boto3.session.Session:
+    """It reads what it knows of S3 once, which is most of the time that a new storage takes."""
+    return boto3.session.Session(*keys)
+
+
+@contextlib.contextmanager
+def one_session() -> Iterator[None]:
+    """While it lasts, storages that have the same keys share a session. Tests make two of them each, in one
+    thread."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            Bucket,
+            "_create_session",
+            lambda made: _session(made.access_key, made.secret_key, made.security_token),
+        )
+        yield
 
 
 def use(settings, here: storages.Buckets) -> None:

@@ -43,7 +43,8 @@ DATA = png(40, 30)
 @pytest.fixture(scope="module")
 def server():
     server = s3_world.Server()
-    yield server
+    with s3_world.one_session():
+        yield server
     server.stop()
 
 
