@@ -118,6 +118,13 @@ def test_a_row_that_cannot_be_leaves_nothing(path, table, column, value, why):
     refused(forged(path, rows={table: spoiled}), why)
 
 
+def test_no_file_is_stored_before_every_row_has_been_read(path, monkeypatch):
+    stored = []
+    monkeypatch.setattr(image_files, "store", lambda data, *, suffix: stored.append(suffix))
+    refused(forged(path, rows={"auth_user": lambda lines: [*lines, b"no row"]}), "auth_user cannot be read")
+    assert not stored
+
+
 def test_an_interruption_before_the_end_leaves_nothing_and_can_be_repeated(path, monkeypatch):
     def interrupted(manifest, progress):
         raise KeyboardInterrupt
