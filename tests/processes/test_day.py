@@ -22,7 +22,7 @@ pytestmark = [
         reason="NO POSTGRESQL OR NO REDIS: there was no day of annotators",
     ),
 ]
-SHORT = ("--annotators", "20", "--minutes", "0.33", "--ramp", "5", "--think", "1", "--alone", "3")
+SHORT = ("--annotators", "10", "--minutes", "0.2", "--ramp", "3", "--think", "1", "--alone", "2")
 
 
 def test_a_short_day_loses_and_doubles_nothing(tmp_path: Path):
@@ -38,7 +38,7 @@ def test_a_short_day_loses_and_doubles_nothing(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     day = json.loads(found.read_text())
     compared, counted = day["compared"], day["counted"]
-    assert compared["annotators"] == 21  # and who was alone
+    assert compared["annotators"] == 11  # and who was alone
     assert compared["acknowledged"] > 0
     assert compared["lost"] == compared["over_assigned"] == day["errors"]["number"] == 0
     assert compared["withdrawn"] == counted.get("withdrawals", 0)
