@@ -38,7 +38,8 @@ from annotation.models import (
     Unit,
 )
 
-_numbers = itertools.count(1)
+# always of as many digits: whoever sorts names finds these in the order they were made
+_numbers = itertools.count(1_000_001)
 
 
 def user(username: str | None = None, *, admin: bool = False, lead: bool = False):

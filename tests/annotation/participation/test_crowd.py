@@ -21,7 +21,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-PROLIFIC = {"PROLIFIC_PID": "5f8d0c1e", "STUDY_ID": "64aa", "SESSION_ID": "77bb"}
+PROLIFIC = {"PROLIFIC_PID": "5f8d0c1e", "STUDY_ID": "64aa", "SESSION_ID": "77bb-session"}
 MTURK = {"participant": "workerId", "study": "hitId", "session": "assignmentId"}
 ENTER = "/studies/words/enter/"
 
@@ -58,7 +58,7 @@ def test_somebody_who_arrives_is_asked_to_agree_first(client, study):
     assert "What taking part means." in page.text
     enrolment = Enrolment.objects.get()
     assert enrolment.status == EnrolmentStatus.INVITED
-    assert (enrolment.crowd_participant, enrolment.crowd_session) == ("5f8d0c1e", "77bb")
+    assert (enrolment.crowd_participant, enrolment.crowd_session) == ("5f8d0c1e", "77bb-session")
     account = enrolment.annotator.user
     assert account.username == enrolment.annotator.pseudonym
     assert not account.has_usable_password()
@@ -175,7 +175,7 @@ def test_nobody_is_switched_out_of_their_own_account_unasked(client, study):
     assert not Enrolment.objects.exists()
     assert client.session["_auth_user_id"] == str(lead.pk)
 
-    client.post(f"{ENTER}?PROLIFIC_PID=5f8d0c1e&STUDY_ID=64aa&SESSION_ID=77bb")
+    client.post(f"{ENTER}?PROLIFIC_PID=5f8d0c1e&STUDY_ID=64aa&SESSION_ID=77bb-session")
     assert client.session["_auth_user_id"] == str(Enrolment.objects.get().annotator.user.pk)
 
 
@@ -196,7 +196,7 @@ def test_who_has_set_a_password_since_is_asked_for_it_and_comes_back(client, stu
     account.set_password("a-long-password")
     account.save()
     client.force_login(factories.user("somebody-else"))
-    asked = client.post(f"{ENTER}?PROLIFIC_PID=5f8d0c1e&STUDY_ID=64aa&SESSION_ID=77bb", follow=True)
+    asked = client.post(f"{ENTER}?PROLIFIC_PID=5f8d0c1e&STUDY_ID=64aa&SESSION_ID=77bb-session", follow=True)
     assert asked.redirect_chain[-1][0] == "/accounts/login/?next=/studies/words/annotate/"
     assert "You have set a password here" in asked.text
     assert "_auth_user_id" not in client.session
@@ -261,7 +261,7 @@ def test_the_platforms_id_is_in_no_export_and_on_no_page(client, study):
     rate(client, study, times=1)
     rows = list(csv.reader("".join(writing.stream_csv(study=study, by=None)).splitlines()))
     assert len(rows) == 2
-    assert not any("5f8d0c1e" in cell or "77bb" in cell for row in rows for cell in row)
+    assert not any("5f8d0c1e" in cell or "77bb-session" in cell for row in rows for cell in row)
     for page in ("", "annotate/", "thanks/", "withdraw/", "profile/"):
         assert "5f8d0c1e" not in client.get(f"/studies/words/{page}").text
     lead = factories.user("lead")
@@ -270,7 +270,7 @@ def test_the_platforms_id_is_in_no_export_and_on_no_page(client, study):
     for page in ("overview/", "people/"):
         shown = client.get(f"/studies/words/{page}", follow=True).text
         assert "5f8d0c1e" not in shown
-        assert "77bb" not in shown
+        assert "77bb-session" not in shown
 
 
 def test_who_withdrew_is_recognised_without_their_id_and_gets_nothing_again(client, study):

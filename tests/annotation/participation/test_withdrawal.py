@@ -128,7 +128,7 @@ def test_their_own_words_are_erased_and_their_consent_ends(study, amal):
 
 def test_the_enrolment_that_stays_says_nothing_about_the_person(study, amal):
     Enrolment.objects.update(
-        crowd_participant="5f8d",
+        crowd_participant="5f8d0c1e-participant",
         crowd_session="s-1",
         strata=["origin: Asia"],
         session_started_at=timezone.now(),
@@ -138,8 +138,8 @@ def test_the_enrolment_that_stays_says_nothing_about_the_person(study, amal):
     assert kept.status == EnrolmentStatus.WITHDRAWN
     assert (kept.answered, kept.golds, kept.session_units, kept.session_active_ms) == (0, 0, 0, 0)
     assert (kept.strata, kept.session_started_at, kept.crowd_session) == (None, None, "")
-    assert "5f8d" not in kept.crowd_participant
-    arrival = crowd.Arrival(participant="5f8d", session="s-2")
+    assert "5f8d0c1e-participant" not in kept.crowd_participant
+    arrival = crowd.Arrival(participant="5f8d0c1e-participant", session="s-2")
     assert crowd.enrolment_of(study=study, arrival=arrival) == kept
 
 
