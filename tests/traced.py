@@ -1,13 +1,15 @@
 """Which tests coverage traces.
 
 Tracing makes a test take twice as long. So coverage traces the imports of the program and every test, with
-what is set up for it, except those listed here.
+what is set up for it, except those listed here. Of a test with many parameters it traces the first two: the
+rest run the same lines, but for a few, which then count as not run.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,16 +31,21 @@ NOT_TRACED = {
 """Marks and modules. Their tests run many lines and say little of each, or few of them a million times."""
 
 PACKAGES = ("annotation", "generation", "metrics", "visage_app")
+CASES_TRACED = 2
 _UNTRACED = pytest.StashKey[bool]()
 
 
 def select(items: list[pytest.Item]) -> None:
     """Note for each test whether it is traced."""
+    cases: Counter[str] = Counter()
     for item in items:
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
         marks = {mark.name for mark in item.iter_markers()}
         module = item.getparent(pytest.Module)
         assert module is not None
-        item.stash[_UNTRACED] = bool(NOT_TRACED & {module.obj.__name__, *marks})
+        listed = bool(NOT_TRACED & {module.obj.__name__, *marks})
+        item.stash[_UNTRACED] = listed or cases[test] > CASES_TRACED
 
 
 @contextmanager
