@@ -28,7 +28,7 @@ from django.db import connection, transaction
 from django.test import override_settings
 
 from annotation.core.heartbeat import PeriodicThread
-from tests import emptied, traced
+from tests import emptied, transactions, traced
 from tests.migrated import MIGRATED
 from visage_app.storage import storages
 
@@ -149,6 +149,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix, t
 
 
 LEFT = "database sessions left open"
+LOCKS = "locks taken"
 
 
 @pytest.fixture(scope="session")
@@ -158,6 +159,7 @@ def django_db_setup(django_db_setup, django_db_blocker, request):
     with ExitStack() as stack:
         with django_db_blocker.unblock():
             stack.enter_context(emptied.by_deleting())
+            stack.enter_context(transactions.watched())
             if connection.vendor == "sqlite":
                 connection.ensure_connection()
                 migrated = Path(connection.settings_dict["NAME"]).with_name("migrated.sqlite3")
@@ -177,7 +179,8 @@ def django_db_setup(django_db_setup, django_db_blocker, request):
                 time.sleep(0.2)
         connection.close()
     told = [f"{database}: {state}, {query}" for _, database, state, query in left]
-    getattr(request.config, "workeroutput", request.config.stash.setdefault(LEFT_HERE, {}))[LEFT] = told
+    found = getattr(request.config, "workeroutput", request.config.stash.setdefault(LEFT_HERE, {}))
+    found |= {LEFT: told, LOCKS: sorted(transactions.taken)}
 
 
 OTHERS = """
@@ -185,6 +188,7 @@ OTHERS = """
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 LEFT_HERE = pytest.StashKey[dict[str, list[str]]]()
+WRONG_LOCKS = pytest.StashKey[list[str]]()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -192,11 +196,27 @@ def pytest_testnodedown(node) -> None:
     """What a process of pytest-xdist found."""
     found = getattr(node, "workeroutput", {}).get(LEFT, [])
     node.config.stash.setdefault(LEFT_HERE, {}).setdefault(LEFT, []).extend(found)
+    transactions.taken.update(getattr(node, "workeroutput", {}).get(LOCKS, []))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A whole run on PostgreSQL fails if the program does not lock what it should (tests/transactions.py)."""
+    config = session.config
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
+    on_postgresql = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
+    if exitstatus or hasattr(config, "workerinput") or not (whole and on_postgresql):
+        return
+    if config.getoption("--database-only") and transactions.wrong_locks():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        config.stash[WRONG_LOCKS] = transactions.wrong_locks()
 
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
     for line in config.stash.get(LEFT_HERE, {}).get(LEFT, []):
         terminalreporter.write_line(f"{LEFT.upper()}: {line}")
+    for line in config.stash.get(WRONG_LOCKS, []):
+        terminalreporter.write_line(f"LOCKED OTHERWISE: {line}", red=True)
     for report in terminalreporter.stats.get("rerun", []):
         terminalreporter.section(f"why {report.nodeid} ran once more")
         terminalreporter.write_line(report.longreprtext)
@@ -236,7 +256,9 @@ def once(
         with override_settings(**files_in(folder)):
             return Kept(make(), folder)
 
-    with django_db_blocker.unblock(), transaction.atomic():
+    outermost = transaction.atomic()
+    outermost._from_testcase = True
+    with django_db_blocker.unblock(), outermost:
         yield made
         transaction.set_rollback(True)
 

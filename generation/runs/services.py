@@ -67,6 +67,8 @@ def ensure(*, plan: Plan, by: User | None) -> EnsuredRun:
     """
     with transaction.atomic():
         run, created = _get_or_create(plan, by)
+        if created:
+            _audit("run planned", run, by, study=plan.study, jobs=plan.total)
     added = 0
     for part in plan.split(min_jobs=_JOBS_PER_TRANSACTION):
         with transaction.atomic():
@@ -79,9 +81,9 @@ def ensure(*, plan: Plan, by: User | None) -> EnsuredRun:
             Job.objects.bulk_create(new_jobs(run, part, missing), batch_size=_JOBS_PER_TRANSACTION)
             if missing and run.state == RunState.DONE:
                 _reset_to_planned(run)
+            if missing and not created:
+                _audit("run extended", run, by, study=plan.study, added=len(missing))
             added += len(missing)
-    if created or added:
-        _audit("run planned" if created else "run extended", run, by, study=plan.study, added=added)
     run.refresh_from_db()
     return EnsuredRun(run=run, added=added, total=run.jobs.count())
 

@@ -85,6 +85,8 @@ def verify(*, user: User, code: str) -> Device | None:
 def new_codes(*, user: User) -> list[str]:
     """Create ten new recovery codes and delete the old ones."""
     with transaction.atomic():
+        # Of two clicks at once, the second deletes the codes of the first.
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
         codes = _new_codes(user)
         _record("recovery codes made", of=user, by=user)
         return codes

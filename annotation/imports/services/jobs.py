@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from uuid import uuid4
 
+from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
 from django.db import transaction
@@ -92,6 +93,8 @@ def request(
     files.keep(job.key, {part: uploads[part][1] for part in wanted})
     try:
         with transaction.atomic():
+            # Concurrent calls wait here, so that the limit holds
+            get_user_model().objects.select_for_update(no_key=True).get(pk=by.pk)
             if CatalogueImport.objects.filter(by=by, state__in=OPEN).count() >= MOST_WAITING:
                 raise UploadRefused(f"{MOST_WAITING} of your imports are waiting. Upload this one later.")
             job.save()

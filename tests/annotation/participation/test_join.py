@@ -80,6 +80,7 @@ def test_somebody_with_an_account_keeps_it(client, invitation):
     assert Enrolment.objects.get().annotator.user == amal
 
 
+@pytest.mark.postgresql
 def test_who_declines_leaves_nothing_behind(client, invitation):
     before = accounts()
     consent = client.post(link(invitation)).url

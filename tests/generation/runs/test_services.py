@@ -38,7 +38,7 @@ class TestEnsure:
         assert first.seed == sample_seed(seed=0, prompt=first.prompt, number=1)
         assert sorted(ensured.run.jobs.values_list("index", flat=True)) == [1, 2, 3, 4, 5, 6]
         event = AuditEvent.objects.get()
-        assert (event.what, event.by, event.details["added"]) == ("run planned", lead, 6)
+        assert (event.what, event.by, event.details["jobs"]) == ("run planned", lead, 6)
 
     def test_the_same_plan_again_adds_nothing_and_says_nothing(self):
         first = world.planned("Indian", "Mexican")
@@ -51,6 +51,8 @@ class TestEnsure:
         before = list(first.run.jobs.order_by("pk").values())
         more = world.planned("Mexican", "Indian")
         assert (more.run.pk, more.added) == (first.run.pk, 6)
+        [extended] = AuditEvent.objects.filter(what="run extended")
+        assert (extended.details["run"], extended.details["added"]) == (first.run.pk, 6)
         assert list(first.run.jobs.filter(group__name="Indian").order_by("pk").values()) == before
 
     def test_more_pictures_a_prompt_are_another_run_that_makes_only_the_rest(self):

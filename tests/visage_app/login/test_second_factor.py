@@ -185,6 +185,7 @@ class TestLoggingIn:
         give_password(client, next="https://evil.example/")
         assert give_code(client, code()).url == "/"
 
+    @pytest.mark.postgresql
     def test_a_wrong_code_and_one_that_was_used_are_refused(self, client, clock, amal):
         give_password(client)
         assert give_code(client, wrong()).status_code == 422
@@ -281,6 +282,7 @@ class TestOnOnesOwnPage:
         give_password(client)
         give_code(client, amal.recovery[0])
 
+    @pytest.mark.postgresql
     def test_new_recovery_codes_make_the_old_ones_worthless(self, client, amal):
         page = client.post(PAGE, {"do": "codes", "code": code()})
         fresh = recovery_codes(page)
