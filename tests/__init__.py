@@ -1,5 +1,5 @@
-"""The tests. Hypothesis tries the same examples each time: no run is red by chance. However long an example takes
-on a busy machine, that is no fault."""
+"""The tests. Hypothesis tries the same examples each time: no run is red by chance. However long an example
+takes on a busy machine, that is no fault."""
 
 import hypothesis
 

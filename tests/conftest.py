@@ -28,7 +28,7 @@ from django.db import connection, transaction
 from django.test import override_settings
 
 from annotation.core.heartbeat import PeriodicThread
-from tests import emptied, transactions, traced
+from tests import emptied, traced, transactions
 from tests.migrated import MIGRATED
 from visage_app.storage import storages
 

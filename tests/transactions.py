@@ -1,10 +1,11 @@
 """What lies in a transaction of the program, and which rows it locks.
 
-Most tests run in a transaction, which hides that the program has opened none. So here what needs one is looked
-at while tests run: a lock of rows, and the record of who did what, which must not stay without the deed. No
-test runs two of everything at once either. So at the end of a whole run on PostgreSQL (`--database-only`) each
-lock in LOCKS has to have been taken: whoever changes rows by what they read locks them first, and the second of
-two sees what the first has done.
+Most tests run in a transaction, which hides that the program has opened none. So what needs one is looked at
+while tests run: a lock of rows, and the record of who did what, which must not stay without the deed.
+
+No test runs two of everything at once either. Whoever changes rows by what they have read locks them first,
+so that the second of two sees what the first has done. At the end of a whole run on PostgreSQL
+(`--database-only`) each lock in LOCKS has to have been taken.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pytest
 from django.db import connection, connections
 from django.db.backends.signals import connection_created
 from django.db.models.signals import pre_save
@@ -38,7 +38,9 @@ NOTHING_ELSE_WRITTEN = {
     "visage_app.backup.services.writing.backup",
 }
 """What was read or downloaded is recorded, and nothing else."""
-_LOCK = re.compile(r'FROM "(?!axes_)(\w+)".* FOR (NO KEY UPDATE|UPDATE)(?: OF "(\w+)")?( SKIP LOCKED)?', re.DOTALL)
+_LOCK = re.compile(
+    r'FROM "(?!axes_)(\w+)".* FOR (NO KEY UPDATE|UPDATE)(?: OF "(\w+)")?( SKIP LOCKED)?', re.DOTALL
+)
 
 LOCKS = {
     "annotation.accounts.services.accounts._lock: auth_user no key update",
