@@ -201,7 +201,7 @@ def pytest_testnodedown(node) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """A whole run on PostgreSQL fails if the program does not lock what it should (tests/transactions.py)."""
+    """Fail a whole run on PostgreSQL in which other rows were locked than tests/transactions.py lists."""
     config = session.config
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
     on_postgresql = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")

@@ -1,11 +1,11 @@
 """What lies in a transaction of the program, and which rows it locks.
 
-Most tests run in a transaction, which hides that the program has opened none. So what needs one is looked at
-while tests run: a lock of rows, and the record of who did what, which must not stay without the deed.
+Most tests run in a transaction of their own, which hides that the program has opened none. So each lock of
+rows and each audit event is checked while tests run: without a transaction of the program, the test fails. An
+event must not be stored without the change that it is about.
 
-No test runs two of everything at once either. Whoever changes rows by what they have read locks them first,
-so that the second of two sees what the first has done. At the end of a whole run on PostgreSQL
-(`--database-only`) each lock in LOCKS has to have been taken.
+Few tests run two calls at once, so few notice a missing lock. At the end of a whole run on PostgreSQL
+(`--database-only`), every lock in LOCKS must have been taken, and no other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOTHING_ELSE_WRITTEN = {
     "generation.answers.services.downloads.stream_answers",
     "visage_app.backup.services.writing.backup",
 }
-"""What was read or downloaded is recorded, and nothing else."""
+"""These store an audit event and nothing else: what was read or downloaded."""
 _LOCK = re.compile(
     r'FROM "(?!axes_)(\w+)".* FOR (NO KEY UPDATE|UPDATE)(?: OF "(\w+)")?( SKIP LOCKED)?', re.DOTALL
 )
@@ -153,7 +153,7 @@ def _watch(connection: Any, **_: Any) -> None:
 def _executed(execute, sql, params, many, context):
     found = _LOCK.search(sql) if isinstance(sql, str) and " FOR " in sql else None
     if found and (where := _where(sys._getframe(1))):
-        assert _in_a_transaction(context["connection"]), f"{where} locks rows and opens no transaction"
+        assert _in_a_transaction(context["connection"]), f"{where} locks rows outside a transaction"
         table, strength, of, skipping = found.groups()
         taken.add(f"{where}: {of or table} {strength.lower()}{(skipping or '').lower()}")
     return execute(sql, params, many, context)
@@ -162,7 +162,7 @@ def _executed(execute, sql, params, many, context):
 def _recorded(instance: AuditEvent, **_: Any) -> None:
     where = _where(sys._getframe(1))
     if where and where not in NOTHING_ELSE_WRITTEN:
-        assert _in_a_transaction(connection), f"{where} may record what is then not done: open a transaction"
+        assert _in_a_transaction(connection), f"{where} stores an audit event outside a transaction"
 
 
 def _in_a_transaction(connection: Any) -> bool:

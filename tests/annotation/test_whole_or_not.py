@@ -1,4 +1,4 @@
-"""What takes several writes is stored whole or not at all, whichever of them fails."""
+"""Services that write several rows write all of them or none, whichever write fails."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def answer() -> Deed:
     )
 
 
-def end() -> Deed:
+def stopping() -> Deed:
     enrolment = factories.enrolment(factories.rating_study(), consented=True)
     slots.lease_next(enrolment=enrolment)
     return lambda: withdrawals.stop(annotator=enrolment.annotator, study=enrolment.study)
 
 
-def return_() -> Deed:
+def coming_back() -> Deed:
     enrolment = factories.enrolment(factories.rating_study())
     withdrawals.stop(annotator=enrolment.annotator, study=enrolment.study)
     return lambda: withdrawals.come_back(annotator=enrolment.annotator, study=enrolment.study)
@@ -104,7 +104,7 @@ def messages() -> Deed:
     return events.queue_messages
 
 
-DEEDS = [newcomer, agreement, answer, end, return_, withdrawal, pause, messages]
+DEEDS = [newcomer, agreement, answer, stopping, coming_back, withdrawal, pause, messages]
 
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.__name__)

@@ -40,6 +40,18 @@ class TestEnsure:
         event = AuditEvent.objects.get()
         assert (event.what, event.by, event.details["jobs"]) == ("run planned", lead, 6)
 
+    def test_a_run_whose_jobs_fail_is_recorded_with_its_study(self, monkeypatch):
+        def killed(*_):
+            raise SystemExit
+
+        monkeypatch.setattr(runs, "new_jobs", killed)
+        study = factories.study()
+        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], study=study)
+        with pytest.raises(SystemExit):
+            runs.ensure(plan=plan, by=None)
+        event = AuditEvent.objects.get()
+        assert (event.what, event.study, event.details["run"]) == ("run planned", study, Run.objects.get().pk)
+
     def test_the_same_plan_again_adds_nothing_and_says_nothing(self):
         first = world.planned("Indian", "Mexican")
         again = world.planned("Mexican", "Indian")
