@@ -16,6 +16,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 # Tests run on all processors already: threads of torch and of numpy would only wait for one another. Both
 # read this when they are imported.
@@ -241,6 +242,17 @@ def _no_beats_in_a_transaction() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(PeriodicThread, "__enter__", enter)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_garbage_between_models() -> Iterator[None]:
+    """A worker looks for the parts of the model before among all that is in memory: with all tests in it, for
+    a tenth of a second at each of the hundreds of models of the suite."""
+    from generation.jobs.services import loaded_model
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(loaded_model, "gc", Mock(gc))
         yield
 
 

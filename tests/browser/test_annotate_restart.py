@@ -1,5 +1,5 @@
-"""The server is killed under the page and started again: gunicorn, in processes of its own, with hashed and
-compressed static files."""
+"""The server is killed under the page and started again: gunicorn, in processes of its own, with hashed names
+of static files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Error, Page, expect
 from tests.browser.annotation_page import wait_for_attribute, wait_for_item, wait_for_status, wait_until_saved
 from tests.browser.conftest import PATIENCE_MS
 from tests.processes import drills
-from tests.processes.conftest import Installation, installation, migrated, migrated_file
+from tests.processes.conftest import Installation, embedded, installation, migrated, migrated_file
 from tests.processes.servers import Web
 
 __all__ = ["installation", "migrated", "migrated_file"]  # fixtures
@@ -24,12 +24,21 @@ PAGE = "/studies/words/annotate/"
 VALUES = {"1": 5, "2": 4, "3": 2, "4": 1}
 
 
+COLLECT = """
+import django; django.setup()
+from django.core.management import call_command
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+CompressedManifestStaticFilesStorage.compress_files = lambda self, paths: iter(())
+call_command("collectstatic", interactive=False, verbosity=0)
+"""
+
+
 @pytest.fixture(scope="session")
 def collected(tmp_path_factory) -> Path:
-    """The static files as they are served in earnest: hashed names, compressed."""
+    """The static files as they are served in earnest, with hashed names; to compress them takes a minute."""
     folder = tmp_path_factory.mktemp("collected")
-    made = Installation({**os.environ, "VAR_DIR": str(folder), "STATIC_MANIFEST": "yes"})
-    made.run("manage.py", "collectstatic", "--noinput", "-v0")
+    made = Installation({**os.environ, **embedded(folder), "STATIC_MANIFEST": "yes"})
+    made.run("-c", COLLECT)
     return folder / "static"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -15,9 +16,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 from django.conf import settings
+from django.contrib.staticfiles.finders import find
 
 from tests.migrated import MIGRATED
 from tests.processes.starts import Started
+from visage_app.serving.static_files import ChartBundle
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -109,7 +112,10 @@ def on_postgresql() -> bool:
 
 
 def embedded(folder: Path) -> dict[str, str]:
-    """The environment of an installation in a folder that needs no server."""
+    """The environment of an installation in a folder that needs no server.
+
+    The drawing program is there: it takes seconds to make, and is the same for all."""
+    shutil.copytree(Path(str(find(ChartBundle.PATH))).parents[1], folder / "made", dirs_exist_ok=True)
     others = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     return {**others, "VAR_DIR": str(folder), "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
 

@@ -57,8 +57,7 @@ def database(folder: str, sessions: str) -> dict[str, object]:
     """Annotators at work while the disk of SQLite's file fills up. The file is in FOLDER.old, and moves."""
     place = Path(folder)
     mount(place, "200m")
-    for each in Path(f"{folder}.old").iterdir():
-        (place / each.name).write_bytes(each.read_bytes())
+    shutil.copytree(f"{folder}.old", place, dirs_exist_ok=True)
     server = Web(dict(os.environ), workers=1)
     try:
         pool = AnnotatorPool(json.loads(sessions), server.port)

@@ -85,6 +85,7 @@ def test_a_model_is_freed_before_another_is_loaded(monkeypatch):
     loaded_model._loaded[:] = [loaded_model.Loaded(replace(RECIPE, backend="diffusers"), before, 8)]
     del before
     gc.freeze()  # as after each load
+    monkeypatch.setattr(loaded_model, "gc", gc)
     monkeypatch.setattr(backends, "load", lambda recipe, device: found.append(gone()) or Moody())
     loaded_model.load(RECIPE)
     assert found == [None]

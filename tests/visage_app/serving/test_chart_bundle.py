@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import vl_convert
 from django.contrib.staticfiles.finders import find, get_finders
+from django.core.files.base import ContentFile
 
-from visage_app.serving.static_files import ChartBundle
+from visage_app.serving.static_files import ChartBundle, HashedFiles
 
 
 @pytest.fixture
@@ -51,3 +52,14 @@ def test_half_of_it_is_never_served(made, monkeypatch, tmp_path):
     with pytest.raises(RuntimeError):
         ChartBundle().find("js/vega.js")
     assert not list(tmp_path.rglob("vega.js"))
+
+
+def test_collectstatic_compresses_what_pages_ask_for(tmp_path):
+    """The hashed copies. No page asks for the others, and a browser hardly ever for a source map."""
+    served = HashedFiles(location=tmp_path)
+    for name in ("a.js", "a.js.map"):
+        served.save(name, ContentFile(b"/* of a page */" * 100))
+    paths = {name: (served, name) for name in ("a.js", "a.js.map")}
+    assert all(done is not False for _, _, done in served.post_process(paths))
+    compressed = [path.name for path in tmp_path.iterdir() if path.suffix == ".gz"]
+    assert compressed == [f"{served.hashed_files['a.js']}.gz"]
