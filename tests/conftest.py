@@ -29,7 +29,7 @@ from django.db import connection, transaction
 from django.test import override_settings
 
 from annotation.core.heartbeat import PeriodicThread
-from tests import emptied, traced, transactions
+from tests import commits, emptied, traced, transactions
 from tests.migrated import MIGRATED
 from visage_app.storage import storages
 
@@ -115,6 +115,17 @@ def pytest_runtest_protocol(item: pytest.Item):
         _inside.clear()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    try:
+        done = yield
+    finally:
+        apart = commits.forgotten()
+    # a browser asks for pages that others ask for as well, and in threads of their own
+    assert not (_inside and apart), f"use one transaction, or add to APART in tests/commits.py: {apart}"
+    return done
+
+
 PAGES = {"client", "admin_client", "program", "browser"}
 """Fixtures of tests that ask for pages or of the API."""
 DATABASE = {"db", "transactional_db", "django_db_setup"}
@@ -161,6 +172,7 @@ def django_db_setup(django_db_setup, django_db_blocker, request):
         with django_db_blocker.unblock():
             stack.enter_context(emptied.by_deleting())
             stack.enter_context(transactions.watched())
+            stack.enter_context(commits.counted())
             if connection.vendor == "sqlite":
                 connection.ensure_connection()
                 migrated = Path(connection.settings_dict["NAME"]).with_name("migrated.sqlite3")

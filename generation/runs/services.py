@@ -119,9 +119,10 @@ def resume(*, run: Run, by: User | None) -> bool:
         except (BackendError, RecipeRefused) as error:
             raise RunRefused(errors.STILL_REFUSED % {"run": run.pk, "error": error}) from error
     accepted = bool(claims.mostly_fails(run.pk))
-    resumed = _transition("resume", run, RunState.RUNNING, by)
-    if resumed and accepted:
-        Run.objects.filter(pk=run.pk).update(failures_accepted=True)
+    with transaction.atomic():
+        resumed = _transition("resume", run, RunState.RUNNING, by)
+        if resumed and accepted:
+            Run.objects.filter(pk=run.pk).update(failures_accepted=True)
     return resumed
 
 

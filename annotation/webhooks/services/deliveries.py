@@ -106,21 +106,22 @@ def redeliver(*, delivery: Delivery) -> None:
     """
     if delivery.webhook.disabled_at is not None:
         raise WebhookRefused(_("The webhook is disabled. Enable it first."))
-    requeued = Delivery.objects.filter(
-        Q(state__in=[JobState.DONE, JobState.FAILED]) | Q(state=JobState.PENDING, not_before__isnull=False),
-        pk=delivery.pk,
-    ).update(
-        state=JobState.PENDING,
-        attempts=0,
-        not_before=None,
-        status=None,
-        error="",
-        finished_at=None,
-    )
-    if not requeued:
-        raise WebhookRefused(_("This message is about to be sent anyway."))
-    # An explicit request does not wait out the pause
-    Webhook.objects.filter(pk=delivery.webhook_id).update(rests_until=None)
+    with transaction.atomic():
+        requeued = Delivery.objects.filter(
+            Q(state__in=[JobState.DONE, JobState.FAILED]) | Q(state=JobState.PENDING, not_before__isnull=False),
+            pk=delivery.pk,
+        ).update(
+            state=JobState.PENDING,
+            attempts=0,
+            not_before=None,
+            status=None,
+            error="",
+            finished_at=None,
+        )
+        if not requeued:
+            raise WebhookRefused(_("This message is about to be sent anyway."))
+        # An explicit request does not wait out the pause
+        Webhook.objects.filter(pk=delivery.webhook_id).update(rests_until=None)
 
 
 def forget_old(*, now: datetime | None = None) -> int:
