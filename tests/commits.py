@@ -24,7 +24,9 @@ from django.db.transaction import Atomic, get_connection
 
 from tests.transactions import HELPERS, PACKAGES, ROOT
 
-_WRITES = re.compile(r'\s*(?:INSERT INTO|UPDATE|DELETE FROM|WITH) "?(?!django_session|axes_)(\w+)')
+_WRITES = re.compile(
+    r'\s*(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM|WITH) "?(?!django_session|axes_)(\w+)'
+)
 _OWN = {__name__, "tests.transactions", "tests.conftest"}
 _MIDDLEWARE = {name.rpartition(".")[0] for name in settings.MIDDLEWARE}
 _EVERY_PAGES = re.compile(r"<locals>|\.(dispatch|initial|__call__)$")

@@ -17,7 +17,7 @@ from annotation.annotate.services.answer_rules import Answer
 from annotation.assignment.services import slots
 from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
 from annotation.models import ConsentText, Study
-from annotation.participation.services import annotators, withdrawals
+from annotation.participation.services import annotators, crowd, withdrawals
 from annotation.studies.services import studies
 from annotation.webhooks.services import events, subscriptions
 from tests import factories
@@ -69,6 +69,12 @@ def answer() -> Deed:
     )
 
 
+def arrival() -> Deed:
+    study = factories.rating_study()
+    who = crowd.Arrival(participant="5f0000000000000000000001", session="5f0000000000000000000002")
+    return lambda: crowd.enter(study=study, arrival=who)
+
+
 def stopping() -> Deed:
     enrolment = factories.enrolment(factories.rating_study(), consented=True)
     slots.lease_next(enrolment=enrolment)
@@ -104,7 +110,7 @@ def messages() -> Deed:
     return events.queue_messages
 
 
-DEEDS = [newcomer, agreement, answer, stopping, coming_back, withdrawal, pause, messages]
+DEEDS = [newcomer, agreement, answer, arrival, stopping, coming_back, withdrawal, pause, messages]
 
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.__name__)

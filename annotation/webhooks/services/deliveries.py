@@ -108,7 +108,8 @@ def redeliver(*, delivery: Delivery) -> None:
         raise WebhookRefused(_("The webhook is disabled. Enable it first."))
     with transaction.atomic():
         requeued = Delivery.objects.filter(
-            Q(state__in=[JobState.DONE, JobState.FAILED]) | Q(state=JobState.PENDING, not_before__isnull=False),
+            Q(state__in=[JobState.DONE, JobState.FAILED])
+            | Q(state=JobState.PENDING, not_before__isnull=False),
             pk=delivery.pk,
         ).update(
             state=JobState.PENDING,
