@@ -117,15 +117,15 @@ class _Call(threading.local):
 
 
 _call = _Call()
-_unlisted: dict[str, set[str]] = {}
+_missing: dict[str, set[str]] = {}
 """By call, what APART lacks."""
 
 
-def forgotten() -> dict[str, list[str]]:
+def unlisted() -> dict[str, list[str]]:
     """At the end of a test: what its calls have committed in several parts that are not in APART."""
     _call.frame = _call.open = None
-    found = {call: sorted(parts) for call, parts in _unlisted.items()}
-    _unlisted.clear()
+    found = {call: sorted(parts) for call, parts in _missing.items()}
+    _missing.clear()
     return found
 
 
@@ -177,7 +177,7 @@ def _committed(frame: FrameType, where: str) -> None:
     missing = {each for each in _call.parts if not {each, each.partition(":")[0]} & APART}
     if _call.number > 1 and missing:
         call = f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}"
-        _unlisted.setdefault(call, set()).update(missing)
+        _missing.setdefault(call, set()).update(missing)
 
 
 def _entered(frame: FrameType | None, table: str) -> tuple[FrameType, str] | None:

@@ -120,7 +120,7 @@ def pytest_runtest_call(item: pytest.Item):
     try:
         done = yield
     finally:
-        apart = commits.forgotten()
+        apart = commits.unlisted()
     # a browser asks for pages that others ask for as well, and in threads of their own
     assert not (_inside and apart), f"use one transaction, or add to APART in tests/commits.py: {apart}"
     return done
