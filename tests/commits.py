@@ -66,7 +66,7 @@ APART = {
     "generation.jobs.services.workers.reporting.<locals>.<lambda>: generation_worker",
     "metrics.core.run_lists.write",
     "metrics.score_runs.services._store: metrics_score",
-    # a run is stored, gets its jobs part after part, and is started
+    # a run is stored after the groups it asks about, gets its jobs part after part, and is started
     "generation.runs.services._delete_open_jobs: generation_answer",
     "generation.runs.services._get_or_create: generation_run",
     "generation.runs.services._lock_image_set: annotation_imageset",
@@ -74,6 +74,7 @@ APART = {
     "generation.runs.services._transition: generation_run",
     "generation.runs.services.ensure: generation_job",
     "generation.runs.services.retry: generation_job",
+    "metrics.associations.services.descriptors.ensure_groups: annotation_identitygroup",
     # one row for each request, and one that failed before
     "metrics.core.run_lists.RunLists.request",
     "metrics.core.run_lists.RunLists.retry",
