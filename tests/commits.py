@@ -18,11 +18,9 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connections
-from django.db.backends.signals import connection_created
 from django.db.transaction import Atomic, get_connection
 
-from tests.transactions import HELPERS, PACKAGES, ROOT
+from tests.transactions import HELPERS, PACKAGES, ROOT, in_a_transaction, wrapped
 
 _WRITES = re.compile(
     r'\s*(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM|WITH) "?(?!django_session|axes_)(\w+)'
@@ -133,7 +131,7 @@ def unlisted() -> dict[str, list[str]]:
 def _executed(execute, sql, params, many, context):
     done = execute(sql, params, many, context)
     if isinstance(sql, str) and (written := _WRITES.match(sql)):
-        alone = all(block._from_testcase for block in context["connection"].atomic_blocks)
+        alone = not in_a_transaction(context["connection"])
         if (alone or not _call.open) and (entered := _entered(sys._getframe(1), written[1])):
             if alone:
                 _committed(*entered)
@@ -154,20 +152,9 @@ def counted() -> Iterator[None]:
             if written and kind is None:
                 _committed(*written)
 
-    connection_created.connect(_watch)
-    for each in connections.all(initialized_only=True):
-        _watch(each)
-    try:
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(Atomic, "__exit__", leave)
-            yield
-    finally:
-        connection_created.disconnect(_watch)
-
-
-def _watch(connection: Any, **_: Any) -> None:
-    if _executed not in connection.execute_wrappers:
-        connection.execute_wrappers.append(_executed)
+    with pytest.MonkeyPatch.context() as patched, wrapped(_executed):
+        patched.setattr(Atomic, "__exit__", leave)
+        yield
 
 
 def _committed(frame: FrameType, where: str) -> None:

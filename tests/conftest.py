@@ -121,7 +121,7 @@ def pytest_runtest_call(item: pytest.Item):
         done = yield
     finally:
         apart = commits.unlisted()
-    # a browser asks for pages that others ask for as well, and in threads of their own
+    # Pages that a browser asks for run in threads of the server. Tests without one ask for them as well.
     assert not (_inside and apart), f"use one transaction, or add to APART in tests/commits.py: {apart}"
     return done
 
@@ -259,8 +259,8 @@ def _no_beats_in_a_transaction() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_garbage_between_models() -> Iterator[None]:
-    """A worker looks for the parts of the model before among all that is in memory: with all tests in it, for
-    a tenth of a second at each of the hundreds of models of the suite."""
+    """Before a worker loads a model it frees the last one, for which Python looks through all objects. With
+    all tests in memory that takes a tenth of a second, and the suite loads hundreds of models."""
     from generation.jobs.services import loaded_model
 
     with pytest.MonkeyPatch.context() as patched:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -133,27 +133,36 @@ def wrong_locks() -> list[str]:
 
 
 @contextmanager
-def watched() -> Iterator[None]:
-    connection_created.connect(_watch)
-    pre_save.connect(_recorded, sender=AuditEvent)
+def wrapped(wrapper: Callable[..., Any]) -> Iterator[None]:
+    """Put `wrapper` around each statement of all connections, those to come as well."""
+
+    def wrap(connection: Any, **_: Any) -> None:
+        if wrapper not in connection.execute_wrappers:
+            connection.execute_wrappers.append(wrapper)
+
+    connection_created.connect(wrap)
     for each in connections.all(initialized_only=True):
-        _watch(each)
+        wrap(each)
     try:
         yield
     finally:
-        connection_created.disconnect(_watch)
+        connection_created.disconnect(wrap)
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    pre_save.connect(_recorded, sender=AuditEvent)
+    try:
+        with wrapped(_executed):
+            yield
+    finally:
         pre_save.disconnect(_recorded, sender=AuditEvent)
-
-
-def _watch(connection: Any, **_: Any) -> None:
-    if _executed not in connection.execute_wrappers:
-        connection.execute_wrappers.append(_executed)
 
 
 def _executed(execute, sql, params, many, context):
     found = _LOCK.search(sql) if isinstance(sql, str) and " FOR " in sql else None
     if found and (where := _where(sys._getframe(1))):
-        assert _in_a_transaction(context["connection"]), f"{where} locks rows outside a transaction"
+        assert in_a_transaction(context["connection"]), f"{where} locks rows outside a transaction"
         table, strength, of, skipping = found.groups()
         taken.add(f"{where}: {of or table} {strength.lower()}{(skipping or '').lower()}")
     return execute(sql, params, many, context)
@@ -162,10 +171,10 @@ def _executed(execute, sql, params, many, context):
 def _recorded(instance: AuditEvent, **_: Any) -> None:
     where = _where(sys._getframe(1))
     if where and where not in NOTHING_ELSE_WRITTEN:
-        assert _in_a_transaction(connection), f"{where} stores an audit event outside a transaction"
+        assert in_a_transaction(connection), f"{where} stores an audit event outside a transaction"
 
 
-def _in_a_transaction(connection: Any) -> bool:
+def in_a_transaction(connection: Any) -> bool:
     """Whether the program, or a test in its place, has opened one, not Django for a test."""
     return any(not block._from_testcase for block in connection.atomic_blocks)
 

@@ -1,9 +1,8 @@
-"""The server is killed under the page and started again: gunicorn, in processes of its own, with hashed names
-of static files."""
+"""The server is killed under the page and started again: gunicorn, in processes of its own, with static
+files under hashed names."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -27,17 +26,17 @@ VALUES = {"1": 5, "2": 4, "3": 2, "4": 1}
 COLLECT = """
 import django; django.setup()
 from django.core.management import call_command
-from whitenoise.storage import CompressedManifestStaticFilesStorage
-CompressedManifestStaticFilesStorage.compress_files = lambda self, paths: iter(())
+from visage_app.serving.static_files import HashedFiles
+HashedFiles.compress_files = lambda self, paths: iter(())
 call_command("collectstatic", interactive=False, verbosity=0)
 """
 
 
 @pytest.fixture(scope="session")
 def collected(tmp_path_factory) -> Path:
-    """The static files as they are served in earnest, with hashed names; to compress them takes a minute."""
+    """The static files as they are served in earnest, but not compressed: that would take a minute."""
     folder = tmp_path_factory.mktemp("collected")
-    made = Installation({**os.environ, **embedded(folder), "STATIC_MANIFEST": "yes"})
+    made = Installation({**embedded(folder), "STATIC_MANIFEST": "yes"})
     made.run("-c", COLLECT)
     return folder / "static"
 

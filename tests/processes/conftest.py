@@ -114,7 +114,7 @@ def on_postgresql() -> bool:
 def embedded(folder: Path) -> dict[str, str]:
     """The environment of an installation in a folder that needs no server.
 
-    The drawing program is there: it takes seconds to make, and is the same for all."""
+    The folder gets a copy of the chart program, which takes seconds to make."""
     shutil.copytree(Path(str(find(ChartBundle.PATH))).parents[1], folder / "made", dirs_exist_ok=True)
     others = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     return {**others, "VAR_DIR": str(folder), "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
