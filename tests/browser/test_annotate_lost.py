@@ -286,6 +286,30 @@ def test_an_item_that_was_let_go_of_by_mistake_comes_back(new_page, amal, offlin
     assert Response.objects.count() == 4
 
 
+def test_the_item_on_the_screen_stays_when_the_server_no_longer_lists_it(new_page, amal):
+    """Somebody has begun to answer it: the page goes on saying that it has it, and sends the answer."""
+    page = new_page(amal)
+    open_filled(page, PAGE)
+    page.keyboard.press("2")
+    asked = []
+
+    def let_go(route) -> None:
+        asked.append(route.request.post_data_json["have"])
+        answered = route.fetch()
+        route.fulfill(response=answered, json=answered.json() | {"held": asked[0][1:]})
+
+    page.route("**/annotate/items/", let_go)
+    for _ in range(2):
+        with page.expect_response("**/annotate/items/"):
+            page.evaluate("dispatchEvent(new Event('online'))")
+        page.evaluate(IDLE)
+    assert asked[1][0] == asked[0][0]
+    wait_for_attribute(page, WORDS[0])
+    page.keyboard.press("Control+Enter")
+    wait_until_saved(page)
+    assert Judgement.objects.get().option.attribute.text == WORDS[0]
+
+
 def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, amal, monkeypatch):
     """The page has six at hand and asks for three; while the reply is under way, the fourth is reached."""
     computed, on_its_way = threading.Event(), threading.Event()
