@@ -131,7 +131,17 @@ def gradient(statistics: Statistics, sums: Floats) -> Floats:
 
 def coefficient_step(first: Floats, second: Floats, values: Sequence[float], *, level: Level) -> Floats:
     """By how much one of the ratings `first` or `second` (..., V) can change 1 - D_o / D_e: n D_e
-    is as large as the distance of two ratings that differ (root mean square)."""
+    is as large as the distance of two ratings that differ (root mean square). 1 where chance makes fewer than
+    one differ.
+
+    Examples
+    --------
+    >>> [
+    ...     coefficient_step(np.array(one), np.array(other), [0, 1], level="nominal").tolist()
+    ...     for one, other in (([5, 0], [0, 5]), ([9, 0], [9, 0]))
+    ... ]
+    [0.2, 1.0]
+    """
     numbers = first.sum(axis=-1), second.sum(axis=-1)
     number = np.maximum(np.minimum(*numbers), 1.0)
     chance = first[..., :, None] * second[..., None, :]
@@ -141,5 +151,4 @@ def coefficient_step(first: Floats, second: Floats, values: Sequence[float], *, 
         (chance * each).sum(axis=(-2, -1)) for each in (distance > 0, distance, distance**2)
     )
     step = ratio(np.sqrt(ratio(squares, apart)), number * by_chance)
-    # fewer than one in all differs by chance
     return np.asarray(np.where(apart * number < 1, 1.0, step))
