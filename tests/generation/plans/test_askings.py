@@ -150,8 +150,8 @@ class TestPlan:
         }
 
     def test_the_preview_says_tokens_and_what_they_cost_at_most(self):
-        recipe = CompletionRecipe(backend="fake", model="fake", times=10, max_tokens=50)
-        plan = self.plan("x" * 400, recipe=recipe, limits=Limits(price_in=1, price_out=2))
+        recipe = CompletionRecipe(backend="fake", model="fake", times=10, max_tokens=50, system="y" * 100)
+        plan = self.plan("x" * 300, recipe=recipe, limits=Limits(price_in=1, price_out=2))
         found = plans.preview(plan).estimate
         assert (found.tokens_in, found.most_tokens_out) == (1000, 500)
         assert found.most_cost == pytest.approx(1000e-6 + 2 * 500e-6)

@@ -67,7 +67,9 @@ def finish(job: Job) -> None:
 
 def fail(job: Job, error: str = "It broke.") -> None:
     """Leave a job as workers do after its third try."""
-    Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, attempts=3, error=error)
+    Job.objects.filter(pk=job.pk).update(
+        state=JobState.FAILED, attempts=3, error=error, finished_at=timezone.now()
+    )
 
 
 def put(run: Run, state: str) -> Run:

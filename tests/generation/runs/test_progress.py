@@ -48,9 +48,12 @@ class TestProgress:
     def test_a_run_that_has_just_begun_is_measured_from_its_start(self):
         run = running("Indian", started_ago=10)
         finished(run, 5, 2)
+        given_up = run.jobs.filter(state=JobState.PENDING)[0]
+        world.fail(given_up)
+        Job.objects.filter(pk=given_up.pk).update(finished_at=NOW - timedelta(seconds=1))
         stands = queries.progress(run, now=NOW)
-        assert stands.rate == pytest.approx(2 / 10)
-        assert stands.seconds_left == pytest.approx(4 / 0.2)
+        assert stands.rate == pytest.approx(2 / 10)  # of what is done
+        assert stands.seconds_left == pytest.approx(3 / 0.2)
 
     def test_a_long_run_is_measured_by_its_last_two_minutes(self):
         run = running("Indian", "Mexican", started_ago=3600)

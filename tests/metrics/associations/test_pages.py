@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -190,6 +191,10 @@ def test_the_command_prints_both_variants(run, capsys):
     assert (refusal["tf"], refusal["z"], refusal["significant_corrected"]) == ("30", "", "")
     call_command("associations", str(run.pk), "--format", "json", "--significant")
     printed = json.loads(capsys.readouterr().out)
-    assert {row["word"] for row in printed["rows"]} == {"kind", "keen"}
+    # corrected: of 90 answers to the descriptors
+    assert {row["word"]: round(row["idf"], 4) for row in printed["rows"]} == {
+        "kind": round(math.log(90 / 60), 4),
+        "keen": round(math.log(90 / 30), 4),
+    }
     with pytest.raises(CommandError, match=r"There is no run 'asket'\. Did you mean 'asked'"):
         call_command("associations", "asket")

@@ -97,6 +97,16 @@ def test_a_published_file_is_stored_for_a_set_of_ones_own(client, maker):
     assert stored.reference.count("\n") == 51
 
 
+@pytest.mark.parametrize("other", [{"set": "own"}, {"encoder": "ViT-L-14 openai"}])
+def test_the_set_or_the_encoder_of_a_file_is_replaced_alone(client, maker, run, other):
+    for group in ("Asian", "White"):
+        factories.image(group_name=group, image_set=factories.image_set("own"))
+    sent = as_file(image_set=other.get("set", ""), encoder=other.get("encoder", ""))
+    client.post(f"{NEW}?as=file", sent)
+    stored = tomllib.loads(EmbeddingTestFile.objects.get().text)
+    assert stored == tomllib.loads(given.toml()) | other
+
+
 @pytest.mark.parametrize(
     ("change", "field", "said"),
     [
