@@ -239,9 +239,12 @@ def test_names_of_files_are_names_only(sent, kept):
     assert os.sep not in kept
 
 
-def test_the_task_does_one_import(tmp_path, lead):
+def test_the_task_does_one_import(tmp_path, lead, monkeypatch):
+    again = []
+    monkeypatch.setattr(tasks.import_catalogue, "delay", again.append)
     job = seegull(tmp_path, lead)
     tasks.import_catalogue(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
+    assert again == []
     assert tasks.import_catalogue.name == "annotation.tasks.import_catalogue"

@@ -1,6 +1,7 @@
 """Finding what webhooks are told of answers: nothing missed, nothing told twice, nothing of anybody."""
 
 import json
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -128,6 +129,18 @@ def test_a_change_of_mind_is_told_and_does_not_fill_an_item_again(study, webhook
     assert webhook_events.queue_messages() == 1
     assert told(RESPONSE_CREATED, "responses")[-1] == revised.pk
     assert Delivery.objects.latest("pk").payload["responses"][0]["revision"] == 2
+    assert told(FULLY_ANNOTATED, "units") == [first.pk]
+
+
+def test_an_answer_more_than_needed_does_not_fill_an_item_again(study, webhook):
+    first, *_ = units(study)
+    last = [factories.response(first) for _ in range(3)][-1]
+    webhook_events.queue_messages()
+    surplus = Response.objects.create(
+        unit=first, client_key=uuid4(), task_version=1, submitted_at=last.submitted_at
+    )
+    webhook_events.queue_messages()
+    assert told(RESPONSE_CREATED, "responses")[-1] == surplus.pk
     assert told(FULLY_ANNOTATED, "units") == [first.pk]
 
 

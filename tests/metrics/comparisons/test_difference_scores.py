@@ -185,6 +185,14 @@ def test_a_side_of_another_study_is_its_tendency(people):
                 assert (one.value, one.n) == (same.value, same.n), (variant, part, name)
 
 
+def test_groups_of_one_of_two_studies_are_not_compared(people):
+    first = simulated("a", {"Mexican": 0.7, "Nepali": 0.2}, people=people, images=2)
+    here = {"Peruvian": 0.7, "Nepali": 0.2}
+    other = simulated("b", here, people=people, images=2, image_set=factories.image_set("b"))
+    found = compared(first, against=other.name)
+    assert {group for group, _, _ in found} == {"Nepali", ""}
+
+
 def test_a_group_and_a_region_that_differ_from_the_rest_are_found(people):
     study = simulated("a", {"Mexican": 0.8, "Peruvian": 0.8, "Nepali": 0.2}, people=people)
     found = compared(study, "tendency_contrast")
