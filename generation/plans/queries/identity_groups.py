@@ -34,7 +34,7 @@ def groups_by_name(names: Sequence[str]) -> list[IdentityGroup]:
     for name in names:
         axis, _, rest = name.partition("/")
         matching = list(IdentityGroup.objects.filter(name__iexact=name.strip()))
-        if not matching and rest:
+        if not matching:
             matching = list(IdentityGroup.objects.filter(axis=axis.strip(), name__iexact=rest.strip()))
         if not matching:
             known = list(IdentityGroup.objects.order_by("name").values_list("name", flat=True))

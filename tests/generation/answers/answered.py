@@ -37,7 +37,7 @@ def answer(
     run: Run, text: str = "an answer", *, key: str = "", number: int = 1, ended: str = "stop", **fields
 ) -> Answer:
     of_the_job = {
-        name: fields.pop(name) for name in ("prompt", "text_pair", "image", "seed") if name in fields
+        name: fields.pop(name) for name in ("prompt", "text_pair", "image", "group", "seed") if name in fields
     }
     job = Job.objects.create(
         run=run,

@@ -142,7 +142,7 @@ def test_a_download_has_every_answer_and_is_recorded(page, maker, monkeypatch):
     run = a_run()
     answer(run, "=HYPERLINK(1)", prompt="+1", key="-k", extra={"a": [1]}, tokens_in=3)
     answer(run, "line\nbreak, “comma”", ended="length")
-    answer(run, "last", image=factories.image())
+    answer(run, "last", image=factories.image(), group=factories.group("Mexican"))
     rows = list(csv.DictReader(io.StringIO(download(page, run, "csv"), newline="")))
     assert [row["text"] for row in rows] == ["'=HYPERLINK(1)", "line\nbreak, “comma”", "last"]
     assert (rows[0]["prompt"], rows[0]["key"], rows[0]["extra"], rows[0]["tokens_in"]) == (
@@ -151,7 +151,8 @@ def test_a_download_has_every_answer_and_is_recorded(page, maker, monkeypatch):
     )
     lines = [json.loads(line) for line in download(page, run, "jsonl").split("\n") if line]
     assert [line["text"] for line in lines] == ["=HYPERLINK(1)", "line\nbreak, “comma”", "last"]
-    assert lines[2]["image"] == "Mexican 1"
+    assert [line["image"] for line in lines] == [None, None, "Mexican 1"]
+    assert [line["group"] for line in lines] == [None, None, "Mexican"]
     filtered = download(page, run, "jsonl", "?ended=length")
     assert [json.loads(line)["text"] for line in filtered.split("\n") if line] == ["line\nbreak, “comma”"]
     recorded = list(AuditEvent.objects.order_by("pk").values_list("what", "by", "details"))

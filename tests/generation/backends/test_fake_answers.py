@@ -6,13 +6,14 @@ import re
 from collections import Counter
 
 import pytest
+from PIL import Image
 
 from generation import backends
 from generation.backends.base import BackendError, Question, TextPair
 from generation.backends.classify_fake import LABELS, uniform
 from generation.backends.complete_fake import IDENTITIES
 from generation.backends.fake_answers import ATTRIBUTES, UNKNOWN, own_attribute, own_word
-from generation.recipes.askings import ClassificationRecipe, CompletionRecipe
+from generation.recipes.askings import ClassificationRecipe, CompletionRecipe, DescriptionRecipe
 
 PROMPT = "(Mexican, tacos), (Italian, pasta)"
 ANSWERS = 1500
@@ -80,6 +81,14 @@ def test_words_are_completed_with_a_bias():
 def test_other_prompts_get_a_sentence():
     assert all(re.fullmatch(r"[A-Z][a-z ]+: [a-z ]+\.", text) for text in answers("Who are you?", count=50))
     assert len(set(answers("Who are you?", count=50))) > 10
+
+
+def test_with_bias_1_the_prompt_decides_the_last_words_of_a_description():
+    model = backends.load(DescriptionRecipe(backend="fake", options={"bias": 1}))
+    picture = Image.new("RGB", (8, 8), "red")
+    replies = model.answer([Question("Who is this?", seed, picture) for seed in range(5)])
+    own = own_attribute("Who is this?")
+    assert {reply.text.partition("who look ")[2] for reply in replies} == {f"{own}."}
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.4, 1.0])

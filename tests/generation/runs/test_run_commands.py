@@ -17,6 +17,7 @@ from generation.management.commands import _execution
 from generation.models import BatchSize, Caption, Embedding, Provenance, Run, RunState, TextEmbedding
 from generation.runs import services as runs
 from tests import factories
+from tests.generation.answers.answered import a_run, answer
 from tests.generation.plans import world
 from tests.generation.plans.world import FAKE, command, refused
 
@@ -202,6 +203,11 @@ class TestRuns:
         # the number comes first, as messages name runs by it
         Run.objects.filter(pk=hats).update(name=str(run.pk))
         assert f"Run {run.pk}, images: planned" in command("runs", "show", str(run.pk))
+
+    def test_it_shows_why_answers_ended(self):
+        asked = a_run()
+        answer(asked), answer(asked), answer(asked, ended="")
+        assert "  ended      stop 2, not known 1" in command("runs", "show", str(asked.pk))
 
     def test_a_run_of_images_goes_by_its_set_while_it_is_the_only_one(self, run):
         assert f"Run {run.pk} is running now" in command("runs", "start", "trial", "--later")

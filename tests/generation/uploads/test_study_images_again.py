@@ -98,6 +98,11 @@ def test_every_wrong_row_of_the_attributes_is_named_with_what_to_do(client, lead
     ]
     only = send(client, attributes=f"{HEADER}\nMexican,hat,maybe\n").context["form"].errors["attributes"]
     assert only == ["Row 2, column stereotypical: 'maybe' is neither yes nor no. Write yes or no."]
+    votes = "group,attribute,in_stereotypical,in_nonstereotypical,in_unsure\nMexican,hat,two,1,0\n"
+    assert send(client, attributes=votes).context["form"].errors["attributes"] == [
+        "Row 2, column in_stereotypical: 'two' is not a number of votes. Write whole numbers from 0 up in "
+        "all three columns, or leave all empty."
+    ]
 
 
 def test_in_region_votes_alone_make_stereotypes(client, lead):

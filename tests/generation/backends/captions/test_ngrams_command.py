@@ -41,3 +41,9 @@ def test_what_it_refuses(text, tmp_path, given, told):
     with pytest.raises(CommandError, match=told):
         call_command("ngrams", text, **{"out": tmp_path / "out", "backend": "fake", **given})
     assert not (tmp_path / "out").exists()
+
+
+def test_a_text_that_is_not_there_is_named(text, tmp_path):
+    why = r"missing\.txt cannot be read: No such file or directory\. Name a text file"
+    with pytest.raises(CommandError, match=why):
+        call_command("ngrams", text, tmp_path / "missing.txt", out=tmp_path / "out", backend="fake")
