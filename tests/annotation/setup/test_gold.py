@@ -6,8 +6,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.annotate.services import trying
-from annotation.models import Image, Option, Purpose
+from annotation.models import Image, Option, Purpose, Source
 from annotation.setup import services as setup
+from annotation.setup.queries import suggestions
 from annotation.studies.services import study_files
 from annotation.studies.study_file.marks import find_marks, replace_marks
 from annotation.studies.study_templates import registry
@@ -260,3 +261,10 @@ def test_other_images_are_chosen_without_the_items_about_those_of_before(client,
 def test_a_study_without_images_has_no_such_page(client, lead):
     setup.save(user=lead, name="new", document={"tasks": [{"kind": "visual_nature", "attributes": ["hat"]}]})
     assert gold(client).status_code == 404
+
+
+def test_checks_of_an_image_task_are_offered_the_groups_of_its_images(begun):
+    factories.association(group_name="Nepali", text="hat", from_source=Source.objects.get(name="votes"))
+    offered = suggestions(begun["tasks"][0], document=begun)
+    assert list(offered["groups"]) == ["French", "Mexican"]
+    assert list(offered["attributes"]) == ["beret", "hat", "poor", "sombrero", "wine"]
