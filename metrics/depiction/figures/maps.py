@@ -72,6 +72,7 @@ def _map_stereotypes(study: Study, options: Mapping[str, str]) -> Figure:
         raise NothingToDraw(f"Study '{study.name}' has no answers yet about what images of groups depict.")
     number_of = _likelihood_of(study) if likely else _count_of
     answers = answers_label(study)
+    with_page = {group.pk for group in judged_groups(study)}
     groups = []
     nations = IdentityGroup.objects.filter(pk__in=by_group, axis=Axis.NATIONALITY).order_by("name")
     for group in nations:
@@ -86,7 +87,7 @@ def _map_stereotypes(study: Study, options: Mapping[str, str]) -> Figure:
                 shown=shown,
                 detail=", ".join(judged[:_NAMED]) + (" …" if len(judged) > _NAMED else ""),
                 # a group without a judged image has no page
-                link=group_link(study, group.pk) if judged else "",
+                link=group_link(study, group.pk) if group.pk in with_page else "",
                 cells=(*cells, "; ".join(map(str, of_group)), answers),
             )
         )

@@ -316,6 +316,8 @@ def test_too_few_people_have_no_difference_and_those_who_did_not_say_neither():
     assert {(row.group, row.other) for row in rows} == {("a", "b")}
     fewer = groups_of_annotators({"c": 0.9, "d": 0.7}, people=MIN_PEOPLE - 1, words=10, name="fewer")
     assert {row.scope for row in evaluate_agreement(study=fewer, by="gender")} == {"all", "within", "between"}
+    alone = visual_study({"hat": [5, 5, 1]}, strata=("origin: Asia", "origin: Asia", "origin: Europe"))
+    assert {row.scope for row in evaluate_agreement(study=alone, by="origin")} == {"all", "within", "between"}
 
 
 @pytest.mark.django_db

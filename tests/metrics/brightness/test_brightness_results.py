@@ -56,13 +56,14 @@ def test_groups_are_averaged_and_faces_counted():
         (60, {"lightness": 72.0, "ita": 50.0, "region": "crop", "note": "too little skin in the face"}),
     ):
         measured.add_image(run, "White", rgb, **more)
-    measured.add_image(run, "Asian", 200)
+    measured.add_image(run, "Asian", 200, ita=None)
     found = queries.results(run, resamples=200)
     asian, white = found.rows
     assert (white.group, white.n, white.strength, white.faces, white.crops) == ("White", 3, None, 1, 2)
     assert (white.rgb.value, white.lightness, white.ita, white.with_ita) == (30, 54, 15, 2)
     assert white.rgb.low < 30 < white.rgb.high
     assert (asian.rgb.value, asian.rgb.has_interval, asian.is_compared) == (200, False, False)
+    assert (asian.ita, asian.with_ita) == (None, 0)
     assert dict(found.notes) == {"no face found": 1, "too little skin in the face": 1}
     assert (found.summary.high, found.summary.low, found.summary.is_clear) == (asian, white, False)
     assert (found.made, found.missing, found.images, found.faces) == (0, (), 4, 2)

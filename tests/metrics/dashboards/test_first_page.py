@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from annotation.models import SlotState, StudyStatus, TaskKind
 from metrics.dashboards.queries import overview as pages
+from metrics.models import Score
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast, pulled, votes_cast
@@ -164,9 +165,12 @@ def test_a_study_of_associations_says_how_often_each_level_was_chosen(client, le
     page = page_of(client, study)
     assert "annotators answered “Slightly biased” most often: 33 %" in page
     assert re.search(r"Of 3 associations “grumpy” of the group “old” has the highest mean: 4\.67 \[", page)
+    assert "overlap" not in page
     card = page[page.index('id="result-levels"') :]
     assert card.index("old: grumpy") < card.index("young: loud") < card.index("old: wise")
     assert re.search(r"Unsure</th>.{0,900}?0\.11 <span", card)
+    Score.objects.filter(name="association", attribute__text="loud").update(high=4.5)
+    assert "The interval of 1 other association overlaps it." in page_of(client, study)
 
 
 def test_the_map_says_which_answers_it_is_of(client, lead):

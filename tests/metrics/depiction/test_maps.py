@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotation.models import IdentityGroup, Region
+from annotation.models import Annotator, IdentityGroup, Region
 from metrics.core.charts.figure import Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
@@ -96,6 +96,26 @@ def test_only_visual_attributes_count_where_the_study_asks_which_are(study):
             factories.response(unit, values=[value])
     figure = draw_figure(study, "map-stereotypes")
     assert next(row for row in figure.rows if row[0] == "Mexican")[3:6] == (1, 4 / 6, "hat 0.67")
+
+
+def test_groups_with_images_lead_to_their_page_and_others_nowhere(study):
+    unit = factories.attribute_unit(factories.task(study), "hat")
+    for _ in range(3):
+        factories.response(unit, values=[5])
+    factories.association(
+        group_name="Cuban", text="hat", out_votes=(2, 0, 0), from_source=study.stereotype_source
+    )
+    IdentityGroup.objects.filter(name="Cuban").update(country="Cuba")
+    drawn = marks(draw_figure(study, "map-stereotypes"))
+    assert "link" not in drawn["Cuba (Cuban)"]
+    nepali = factories.group("Nepali")
+    assert drawn["Nepal (Nepali)"]["link"] == reverse("identity", args=["pictures", nepali.pk])
+
+
+def test_simulated_answers_are_named_where_the_map_is_read_out(study):
+    assert "simulated" not in draw_figure(study, "map-offensiveness").alt
+    Annotator.objects.update(simulated=True)
+    assert "(simulated answers): " in draw_figure(study, "map-offensiveness").alt
 
 
 def test_the_other_map_shows_l_stereo_and_no_score_for_one_stereotype(study):

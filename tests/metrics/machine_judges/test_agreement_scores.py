@@ -89,6 +89,7 @@ def test_a_judge_that_answers_as_most_people_agrees_more_than_they_do(study):
     assert of(found, "judge_percentage", attribute="hat").n == PEOPLE * units / 2
     assert of(found, "judge_percentage", group="Nepali").n == PEOPLE * units / 2
     assert not any(name == "unusable" and part for name, part, *_ in found)
+    assert not any("annotators" in part for _, part, *_ in found)
     assert found["unusable", "", "", ""].value == 0
 
 

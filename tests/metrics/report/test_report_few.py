@@ -6,6 +6,7 @@ import pytest
 
 from annotation.models import IdentityGroup, ImageSet, Response, TaskKind
 from metrics.report import services
+from metrics.report.figures import WANTED
 from metrics.report.queries.few import Few, read_few
 from metrics.report.queries.pictures import Selected, picture_sets
 from metrics.report.queries.pools import read_few_pools
@@ -70,6 +71,20 @@ def test_agreement_over_all_does_not_hold_a_group_that_is_left_out(tmp_path):
     page = (tmp_path / "report" / "en" / "index.html").read_text()
     assert "Agreement between annotators" not in page
     assert "by subtraction" in page
+
+
+@pytest.mark.usefixtures("english_alone")
+def test_a_figure_that_would_show_a_group_of_two_people_is_left_out(folder, monkeypatch):
+    only = tuple(wanted for wanted in WANTED if wanted.name == "map-stereotypes")
+    monkeypatch.setattr("metrics.report.figures.WANTED", only)
+    study = cast.depiction_study(name="few")
+    people = sorted(set(Response.objects.values_list("annotator", flat=True)))
+    of_mexican = Response.objects.filter(unit__image__group__name="Mexican")
+    of_mexican.filter(annotator=people[2]).update(annotator=people[1])
+    world.compute(study, "likelihood")
+    services.write(study=study, path=folder)
+    assert not (folder / "figures").exists()
+    assert "answers of fewer than three people" in (folder / "en" / "index.html").read_text()
 
 
 def test_answers_below_an_image_are_of_people_and_two_are_too_few(settings, tmp_path):
