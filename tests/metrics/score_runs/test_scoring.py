@@ -58,6 +58,10 @@ def test_a_group_without_two_stereotypes_is_not_reported():
 
 def test_the_rule_of_the_study_decides_what_is_a_stereotype():
     study = depiction_study()
+    # whatever another source says
+    factories.association(
+        text="kind", group_name="Mexican", out_votes=(9, 0, 0), from_source=factories.source("x")
+    )
     Study.objects.filter(pk=study.pk).update(stereotype_threshold=1)
     assert scores(study)["Mexican", "", "l_stereo"].n == 3
     Study.objects.filter(pk=study.pk).update(stereotype_pool="in")
