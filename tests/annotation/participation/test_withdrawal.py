@@ -209,6 +209,14 @@ def test_withdrawing_twice_is_withdrawing_once(study, amal):
     assert AuditEvent.objects.count() == 1
 
 
+def test_withdrawing_again_takes_back_what_is_there_again(study, amal):
+    """Such as what came back with a copy of the database."""
+    withdraw(amal, study)
+    factories.response(study.tasks.get().units.first(), who=amal)
+    withdraw(amal, study)
+    assert not Response.objects.filter(withdrawn_at__isnull=True).exists()
+
+
 def test_who_is_not_in_the_study_has_nothing_to_withdraw(study):
     who = factories.annotator(pseudonym="a-nobody")
     for leave in (withdrawals.stop, withdrawals.come_back):

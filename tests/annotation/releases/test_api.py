@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from annotation.models import AuditEvent, ProfileAnswer
+from annotation.models import AuditEvent, ProfileAnswer, Study
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 
@@ -41,6 +41,8 @@ def test_the_report_says_what_is_told_and_takes_nothing_out(program):
 
 def test_a_bundle_is_whole_screened_and_noted(program):
     asked = {"k": 5, "with_text": True, "licence": "CC-BY-4.0"}
+    AuditEvent.objects.create(what="blocked", study=Study.objects.get())
+    assert program.get(f"{STUDY}/release-report").json()["earlier"] == 0
     answer = program.post(f"{STUDY}/release", asked)
     assert answer["Content-Type"] == "application/zip"
     archive = zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content)))

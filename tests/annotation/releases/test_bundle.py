@@ -91,6 +91,7 @@ def test_simulated_answers_say_so_in_every_document(tmp_path):
     folder = released(study, tmp_path / "r")
     for name in ("README.md", "croissant.json", "CITATION.cff", "LICENSE.txt", "study.toml"):
         assert "SIMULATED" in (folder / name).read_text(), name
+    assert "SIMULATED" in json.loads((folder / "croissant.json").read_text())["rai:dataCollection"]
     assert about(folder)["simulated"] is True
     assert {row["simulated"] for row in rows(folder, "annotations.csv")} == {"yes"}
 
