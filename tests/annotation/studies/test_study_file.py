@@ -138,6 +138,7 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
         ),
         ('pool = "in"', 'pool = "all"', "stereotypes.pool = 'all' is neither 'in' nor 'out'."),
         ('"dark  skin"]', '" SOMBRERO"]', "'sombrero' appears twice (entry 1 and entry 2). Remove one."),
+        ('"dark  skin"]', f'"{"x" * 201}"]', "' is not a valid attribute. It may have at most 200 printable"),
         ('["Sombrero ", "dark  skin"]', "[]", "tasks[1].attributes has no attributes."),
         ('["Sombrero ", "dark  skin"]', "7", "tasks[1].attributes is missing."),
         ('["Sombrero ", "dark  skin"]', '{ file = "no.txt" }', "tasks[1].attributes.file = "),
