@@ -27,8 +27,8 @@ def figure_of(stored: EmbeddingTestFile, name: str, *, variant: str, encoder: st
         return None
     one = with_vectors(stored, encoder=encoder)
     if name == EFFECTS:
-        return None if one.missing_of_tests() else effects_figure(one, one.results(variant), variant=variant)
-    if one.reference is None or one.missing_of_ranking():
+        return effects_figure(one, one.results(variant), variant=variant)
+    if one.reference is None:
         return None
     found = one.ranking()
     return points_figure(one, found) if name == POINTS else map_figure(one, found, int(number))

@@ -70,11 +70,11 @@ class Row:
     @property
     def people(self) -> int | None:
         """How many identified people judged it; None if nobody is identified."""
-        value = self.scores["people"].value if "people" in self.scores else None
+        value = self.scores["people"].value
         return None if value is None else round(value)
 
     def count(self, name: str) -> int:
-        return round(self.scores[name].value or 0) if name in self.scores else 0
+        return round(self.scores[name].value or 0)
 
     @property
     def images(self) -> int:

@@ -197,7 +197,7 @@ def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, 
         stored_intervals = intervals(study, evaluation)
     rows = {}
     for row in evaluation.rows:
-        if not row.attribute and row.value is not None:
+        if not row.attribute:
             low, high = stored_intervals.get((row.name, row.group_id, row.part), (row.low, row.high))
             rows[row.group_id, row.part, row.name] = replace(row, low=low, high=high)
     if not rows:

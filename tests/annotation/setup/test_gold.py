@@ -149,6 +149,9 @@ def test_items_are_shown_again_changed_and_removed_and_others_are_left_alone(cli
     assert "training" not in saved(lead)
     assert [(item["image"], item["expected"]) for item in saved(lead)["gold"]] == [(image.index, ["wine"])]
 
+    gold(client, said=named(*here, none="on", practice="on"))
+    assert saved(lead)["training"][0]["feedback"] == "The image shows none of these."
+
     begun["tasks"][0]["gold"] = [typed]
     begun["tasks"][0].pop("training", None)
     setup.save(user=lead, name="new", document=begun)

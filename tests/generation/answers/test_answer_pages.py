@@ -188,7 +188,9 @@ def test_limits_are_changed_on_the_page_until_the_run_has_ended(page, maker, sta
 def test_the_limits_of_a_run_that_has_ended_stay(page, maker, state):
     run = a_run(state=state)
     assert page.get(reverse("run", args=[run.pk])).context["limits_form"] is None
-    assert "has ended" in page.post(reverse("run_limits", args=[run.pk]), {"tokens": 5}, follow=True).text
+    for tokens in (5, 0):
+        wanted = {"tokens": tokens}
+        assert "has ended" in page.post(reverse("run_limits", args=[run.pk]), wanted, follow=True).text
     is_problem(Program(maker, "manage")("PUT", f"runs/{run.pk}/limits", {"tokens": 5}), 409)
     run.refresh_from_db()
     assert run.limits == {}

@@ -413,6 +413,10 @@ def test_the_api_says_what_is_missing():
         answer = program.get(f"{address}/{what}")
         assert answer.status_code == 409
         assert "are not embedded" in answer.json()["detail"]
+    for figure in ("effects", "points", "map-1"):
+        answer = program.get(f"{address}/figures/{figure}/csv")
+        assert answer.status_code == 409
+        assert "texts have no embedding" in answer.json()["detail"]
     assert program.get(f"{address}/results?encoder=nobody").status_code == 409
     assert program.get(f"{address}/encoders").json()["results"][0]["missing_texts"] == 5
     assert program.post(f"{address}/texts").status_code == 409

@@ -141,6 +141,15 @@ def test_more_of_anything_is_narrower_and_the_chosen_design_lies_on_its_curves()
     assert np.isnan(found.curves["overlap"][0].values["alpha"]), "nobody agrees where one judges"
 
 
+def test_a_curve_is_smooth():
+    """A quadratic on logarithmic scales goes through its points."""
+    found = make_plan(SMALL, Costs(), ["l_stereo"], studies=20)
+    for varied, points in found.curves.items():
+        x, y = np.log([(point.x, point.values["l_stereo"]) for point in points]).T
+        assert len(x) == 5
+        assert np.polyval(np.polyfit(x, y, 2), x) == pytest.approx(y, abs=1e-9), varied
+
+
 def test_the_same_input_gives_the_same_plan_and_another_seed_another():
     plans = [make_plan(SMALL, Costs(), ["theta"], seed=seed, studies=20) for seed in (0, 0, 1)]
     assert sentences.as_csv(plans[0]) == sentences.as_csv(plans[1]) != sentences.as_csv(plans[2])
