@@ -7,7 +7,9 @@ import pytest
 from annotation.models import IdentityGroup, ImageSet, Response, TaskKind
 from metrics.report import services
 from metrics.report.figures import WANTED
+from metrics.report.queries.asked import asked_tasks
 from metrics.report.queries.few import Few, read_few
+from metrics.report.queries.people import Answers
 from metrics.report.queries.pictures import Selected, picture_sets
 from metrics.report.queries.pools import read_few_pools
 from metrics.report.queries.runs import stored_runs
@@ -114,3 +116,11 @@ def test_an_attribute_rated_alone_by_one_person_is_hidden_in_the_groups_of_the_s
     few = read_few(study)[TaskKind.OFFENSIVENESS]
     assert few.groups == {pair.group_id}
     assert few.attributes[None] == {pair.attribute_id}
+
+
+def test_how_many_answers_two_people_gave_is_not_told():
+    study = factories.rating_study(name="words")
+    people = {TaskKind.VISUAL_NATURE: Answers(number=40, people=2, unknown=0)}
+    assert [asked.answers for asked in asked_tasks(study, people, "en")] == [None]
+    people[TaskKind.VISUAL_NATURE] = Answers(number=40, people=3, unknown=0)
+    assert [asked.answers for asked in asked_tasks(study, people, "en")] == [40]
