@@ -171,6 +171,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
         ),
         ("annotations.csv", "[[40.0, 20.0,", "[[20.0,", "does not have 4 numbers"),
         ("annotations.csv", "[[40.0, 20.0,", "[[NaN, 20.0,", "is not a list of numbers"),
+        ("annotations.csv", "[[40.0, 20.0,", "[4, [40.0, 20.0,", "is not a list of numbers"),
         ("annotations.csv", "task,task_version", "kind,task_version", "row 1: there is no column 'task'"),
         ("annotations.csv", ",no,5,no,", ",no,5,maybe,", "column 'surplus'"),
         ("units.csv", "unassigned", "typical", "column 'role': 'typical' is not one of"),

@@ -167,6 +167,8 @@ class TestGenerate:
         monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
         monkeypatch.setattr("builtins.input", lambda prompt: pytest.fail("asked"))
         assert "is done" in command("generate", "trial", "--groups", "Indian", *FAKE, "--yes")
+        # nor where nothing is left to do
+        assert "is done" in command("generate", "trial", "--groups", "Indian", *FAKE)
 
     def test_what_is_wrong_is_named_with_the_cure(self):
         world.knowing_study()
