@@ -18,6 +18,7 @@ from annotation.models import (
     Skip,
     Slot,
     StudyStatus,
+    TaskKind,
     Unit,
 )
 from annotation.participation.services import invitations
@@ -92,6 +93,16 @@ def test_checks_count_as_right_when_they_were_answered_as_expected(page, study):
         factories.response(unit, values=[value], who=enrolment.annotator)
     (row,) = page().context["page"].rows
     assert (row.right, row.checked, row.accuracy) == (1, 2, 50)
+
+
+def test_of_a_check_only_what_is_expected_has_to_be_right(page, study):
+    gold = factories.page_unit(factories.task(study, kind=TaskKind.DEPICTION), picture=factories.image())
+    Unit.objects.filter(pk=gold.pk).update(purpose=Purpose.GOLD)
+    Option.objects.filter(unit=gold, position=1).update(expected=[1])
+    enrolment = factories.enrolment(study, consented=True, pseudonym="a-one")
+    factories.response(gold, values=[1] * gold.options.count(), who=enrolment.annotator)
+    (row,) = page().context["page"].rows
+    assert (row.right, row.checked) == (1, 1)
 
 
 def test_who_withdrew_is_counted_and_not_listed(page, study):
@@ -216,6 +227,7 @@ def test_an_invited_only_study_is_not_offered_to_others(client, study):
     study.self_enrol = False
     study.save()
     stranger, invited = factories.user(), factories.user()
+    factories.rating_study(name="for-all", self_enrol=True)
     invitations.accept(code=Invitation.objects.create(study=study, code="abc").code, user=invited)
     client.force_login(stranger)
     assert client.get("/studies/words/").status_code == 404
