@@ -188,6 +188,9 @@ def test_an_annotator_who_is_much_faster_than_the_others_is_pointed_out(client, 
         unit = factories.attribute_unit(task)
         for who, active in zip(people, (6000, 5000, 1500), strict=True):
             factories.response(unit, who=who, active_ms=active)
+    beginner = factories.annotator(pseudonym="beginner")
+    for _ in range(9):
+        factories.response(factories.attribute_unit(task), who=beginner, active_ms=100)
     found = [one for one in progress.count_progress(study, now=timezone.now()).alerts if one.kind == "fast"]
     assert [(one.name, one.n, one.seconds, one.usual) for one in found] == [("quick", 10, 1.5, 5.0)]
     assert "takes 1.5 s per item over the last 10 answers; 5.0 s is usual" in page_of(client, study, lead)

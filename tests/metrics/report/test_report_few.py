@@ -118,6 +118,18 @@ def test_an_attribute_rated_alone_by_one_person_is_hidden_in_the_groups_of_the_s
     assert few.attributes[None] == {pair.attribute_id}
 
 
+def test_somebody_unknown_is_one_person_more_behind_the_attributes_that_are_hidden():
+    study = factories.rating_study(name="words", texts=("hat", "poor"))
+    hat, poor = study.tasks.get().units.order_by("position")
+    for _ in range(2):
+        factories.response(hat, values=[4], who=factories.annotator())
+    assert read_few(study)[TaskKind.VISUAL_NATURE].means == {None}
+    factories.response(poor, values=[4])
+    few = read_few(study)[TaskKind.VISUAL_NATURE]
+    assert few.attributes[None] == {hat.attribute_id, poor.attribute_id}
+    assert few.means == set()
+
+
 def test_how_many_answers_two_people_gave_is_not_told():
     study = factories.rating_study(name="words")
     people = {TaskKind.VISUAL_NATURE: Answers(number=40, people=2, unknown=0)}
