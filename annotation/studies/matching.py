@@ -19,7 +19,7 @@ def matching_people(texts: Sequence[str], profiles: Sequence[Mapping[str, str]])
 
     Examples
     --------
-    >>> people_for(["any", "origin: Asia"], [{"origin": "Asia"}, {}])
+    >>> matching_people(["any", "origin: Asia"], [{"origin": "Asia"}, {}])
     [[0, 1], [0]]
     """
     parsed = {text: strata.parse(text) for text in set(texts)}
@@ -72,7 +72,7 @@ def most_units_for_one_person(units: Sequence[tuple[Sequence[str], int]]) -> int
 
     Examples
     --------
-    >>> most_for_one([(["origin: Europe"], 4), (["origin: Asia", "gender: not male"], 5)])
+    >>> most_units_for_one_person([(["origin: Europe"], 4), (["origin: Asia", "gender: not male"], 5)])
     9
     """
     parsed = [([strata.parse(text) for text in set(texts)], number) for texts, number in units]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 
 import numpy as np
@@ -13,18 +12,11 @@ from generation.backends.base import BackendError, TextPair
 from generation.backends.classify_vader import label_of
 from generation.jobs.services.needed_labels import check_labels
 from generation.recipes.askings import ClassificationRecipe
-from metrics.associations import comparison_stats, labels, sentences
+from metrics.associations import comparison_stats
 from metrics.associations.labels import LabelsRefused, meant_labels
 from metrics.associations.sentences import Named, sentence
 
 VADER = ClassificationRecipe(backend="vader", design={"needs_labels": ["neg*"]})
-
-
-@pytest.mark.parametrize("module", [comparison_stats, labels, sentences])
-def test_examples(module):
-    found = doctest.testmod(module)
-    assert found.attempted >= 2
-    assert not found.failed
 
 
 def test_sentences_take_the_number_in_which_was_asked_and_the_groups_own_forms():

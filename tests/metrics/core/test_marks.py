@@ -1,20 +1,14 @@
 """Scores as points with intervals in cells."""
 
-import doctest
 import math
 
 from django.template.loader import render_to_string
 
-from metrics.core import marks
 from metrics.core.marks import Axis, axis_of, scaled_axis
 from metrics.models import Score
 from metrics.templatetags.scores import axes, axis, mark, scale
 
 RATIO = Axis(0.25, 4.0, log=True, reference=1.0)
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(marks).attempted > 0
 
 
 def test_places_are_in_proportion_on_the_logarithmic_axis() -> None:

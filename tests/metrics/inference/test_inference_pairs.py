@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import doctest
 from collections import Counter
 
 import pytest
 
-from metrics.inference import drawing, labels, sentences
 from metrics.inference.drawing import GroupName, draw, draw_random, draw_stereotypes
 from metrics.inference.labels import LabelNames, LabelsRefused, recognise
 from metrics.inference.sentences import WordsRefused, check_words, sentence_pairs
 
 MEXICAN, INDIAN, WELSH = (GroupName("nationality", name) for name in ("Mexican", "Indian", "Welsh"))
 STEREOTYPES = {MEXICAN: ["sombrero", "spicy", "hot"], INDIAN: ["turban", "spicy"], WELSH: []}
-
-
-@pytest.mark.parametrize("module", [drawing, labels, sentences])
-def test_examples_in_docstrings(module):
-    result = doctest.testmod(module)
-    assert result.attempted
-    assert not result.failed
 
 
 def test_a_draw_depends_on_seed_and_group_alone():
