@@ -38,6 +38,9 @@ def test_groups_attributes_and_associations(program):
     assert names(program.get("identity-groups?name=Nepali&axis=nationality")) == ["Nepali"]
     assert names(program.get("attributes?contains=PO"), "text") == ["poncho", "poor"]
     assert names(program.get("sources")) == ["votes"]
+    factories.association(group_name="Welsh", text="rugby", from_source=factories.source("another"))
+    assert names(program.get("identity-groups?source=another")) == ["Welsh"]
+    assert names(program.get("attributes?source=another"), "text") == ["rugby"]
     asked = program.get("associations?source=votes&group=Mexican&attribute=sombrero")
     (one,) = asked.json()["results"]
     assert (one["group"], one["attribute"], one["out_stereotypical"]) == ("Mexican", "sombrero", 3)

@@ -160,7 +160,9 @@ def test_a_study_without_images_answers_its_own_question(client, lead):
 def test_a_study_of_associations_says_how_often_each_level_was_chosen(client, lead):
     said = {("old", "grumpy"): [5, 5, 4], ("old", "wise"): [1, 2, 0], ("young", "loud"): [3, 2, 2]}
     study = votes_cast.bias_study(said, leads=[lead], status=StudyStatus.CLOSED)
-    score_runs.request(study=study, metric="bias_levels", variant="corrected")
+    other = votes_cast.bias_study({("old", "mean"): [5, 5, 5]}, name="other")
+    for of in (study, other):
+        score_runs.request(study=of, metric="bias_levels", variant="corrected")
     score_runs.compute_pending()
     page = page_of(client, study)
     assert "annotators answered “Slightly biased” most often: 33 %" in page
