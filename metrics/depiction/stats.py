@@ -31,8 +31,8 @@ def likelihood(selected: ArrayLike, shown: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> likelihood([1, 0, 0], [2, 4, 0]).tolist()
-    [0.5, 0.0, nan]
+    >>> likelihood([1, 2, 0, 0], [2, 2, 4, 0]).tolist()
+    [0.5, 1.0, 0.0, nan]
     """
     k, n = checks.selected_of_shown(selected, shown, ndim=1)
     return np.asarray(np.divide(k, n, out=np.full(k.shape, np.nan), where=n > 0))

@@ -8,7 +8,8 @@ import pytest
 from annotation.models import Judgement, Option, Response, Study, TaskKind, Unit
 from generation.models import Answer
 from metrics.core.stats.differences import false_discovery
-from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs import registry
+from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.score_runs.metric import NothingToCompute
 from tests import factories
 from tests.metrics import cast
@@ -203,6 +204,20 @@ def test_a_page_that_people_have_not_answered_counts_on_neither_side(study):
     for attribute, images in (("hat", 4), ("sombrero", 5)):
         for part in (OF_JUDGE, OF_PEOPLE):  # the judge counts once for each of three people
             assert found["likelihood", "Nepali", attribute, part].n == 3 * images
+
+
+def test_scores_are_out_of_date_when_the_judge_or_people_have_answered_more(study):
+    run = judge(study, TaskKind.DEPICTION, as_first_person(study)[1])
+
+    def digest():
+        return inputs_digest(study, registry.get("judge_scores"), {"judge": run.name})
+
+    digests = [digest()]
+    Answer.objects.filter(run=run).latest("pk").delete()
+    digests.append(digest())
+    Response.objects.filter(unit__task__study=study).latest("pk").delete()
+    digests.append(digest())
+    assert len({*digests}) == 3
 
 
 def test_a_group_of_whose_stereotypes_one_was_answered_has_no_tendency(study):
