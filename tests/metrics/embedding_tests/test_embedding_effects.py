@@ -220,6 +220,39 @@ def test_the_interval_is_scipys_bca():
         assert one.effect_low < one.effect_size < one.effect_high
 
 
+def test_half_of_the_resamples_that_equal_d_count_as_below_it():
+    """As scipy's do. Of so few different values, a tenth of the resamples equal d."""
+    x, y = np.array([1.0, 1, 1, 0, 1]), np.array([0.0, 0, 1, 0, 0, 1])
+
+    def d(a, b, axis=-1):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pooled = 4 * a.var(axis, ddof=1) + 5 * b.var(axis, ddof=1)
+            return (a.mean(axis) - b.mean(axis)) / np.sqrt(pooled / 9)
+
+    drawn = np.random.default_rng(1)
+    resampled = d(x[drawn.integers(0, 5, (20_000, 5))], y[drawn.integers(0, 6, (20_000, 6))])
+    resampled = resampled[np.isfinite(resampled)]
+    below = (np.mean(resampled < d(x, y) - 1e-9) + np.mean(resampled < d(x, y) + 1e-9)) / 2
+    moved = stats.norm.ppf(below) + stats.norm.ppf([0.025, 0.975])
+    levels = stats.norm.cdf(
+        stats.norm.ppf(below) + moved / (1 - effects._acceleration(x, y, CORRECTED) * moved)
+    )
+    one = found(x, y, resamples=20_000)
+    assert [one.effect_low, one.effect_high] == pytest.approx(np.quantile(resampled, levels).tolist(), abs=0.02)
+
+
+def test_the_acceleration_counts_groups_by_their_size():
+    """Each value's influence by leaving it out, as of several samples in Efron and Tibshirani (1993, §14.3)."""
+    x, y = groups(3, 4, 40)
+    d = [
+        [found(np.delete(x, i), y).effect_size for i in range(4)],
+        [found(x, np.delete(y, i)).effect_size for i in range(40)],
+    ]
+    influence = np.concatenate([(np.mean(each) - each) * (1 - 1 / len(each)) for each in d])
+    expected = np.sum(influence**3) / (6 * np.sum(influence**2) ** 1.5)
+    assert effects._acceleration(x, y, CORRECTED) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("remaining", [14, 15, 29, 200, 401])
 def test_alias_tables_hold_the_hypergeometric_distribution(remaining):
     lefts, taken = np.arange(remaining + 1)[:, None], np.arange(15)
