@@ -155,7 +155,7 @@ def test_the_page_asks_as_many_queries_for_many_as_for_few(client, lead, study, 
         who = factories.enrolment(study).annotator
         if number < 3:
             answer(units(study)[0], who)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         shown = client.get(url)
     assert len(shown.context["page"]) == queries.ANNOTATORS_PER_PAGE
     assert shown.context["active_hours"] is None, "a part is not the whole"

@@ -182,10 +182,32 @@ def test_the_map_says_which_answers_it_is_of(client, lead):
     )
 
 
-def test_a_page_of_more_is_never_folded_away(client, lead, few_studies):
+MORE = {
+    "fill_rates": "Fill rates",
+    "plan_study": "Planning",
+    "judges": "Machine judges",
+    "exposure": "Hours",
+    "webhooks": "Webhooks",
+}
+
+
+@pytest.mark.parametrize(("name", "here"), [("people", "People"), ("invitations", "Invitations"), *MORE.items()])
+def test_every_page_of_a_study_leads_to_the_others_and_shows_where_one_is(client, lead, few_studies, name, here):
     study = factories.study(leads=[lead])
-    for name, here in (("plan_study", "Planning"), ("judges", "Machine judges")):
-        page = re.sub(r"\s+", " ", client.get(reverse(name, args=[study.name])).text)
-        before, _ = page.split('<details class="more">')
-        assert f'aria-current="page">{here}</a>' in before
-        assert page.count(f">{here}</a></li>") == 1
+    page = re.sub(r"\s+", " ", client.get(reverse(name, args=[study.name])).text)
+    shown, folded = page.split('<details class="more">')
+    assert f'aria-current="page">{here}</a>' in shown
+    assert f'href="{reverse("agreement", args=[study.name])}"' in shown
+    for other, label in MORE.items():
+        in_its_place = shown if other == name else folded
+        assert f'href="{reverse(other, args=[study.name])}"' in in_its_place
+        assert page.count(f">{label}</a></li>") == 1
+
+
+def test_a_draft_leads_back_to_its_set_up(client, lead, few_studies):
+    draft, opened = factories.study(leads=[lead], status="draft"), factories.study(leads=[lead])
+    link = reverse("setup_step", args=[draft.name, "open"])
+    assert link not in client.get(reverse("people", args=[draft.name])).text
+    lead.user_permissions.add(factories.Permission.objects.get(codename="add_study"))
+    assert link in client.get(reverse("people", args=[draft.name])).text
+    assert "/setup/" + opened.name not in client.get(reverse("people", args=[opened.name])).text
