@@ -80,6 +80,7 @@ def test_two_sides_are_compared_with_their_words_blurred(client, maker, found):
 def test_from_the_preview_to_a_planned_run(client, maker, found):
     new = url("new_judgements", found, "sentiment")
     form = client.get(new).content.decode()
+    assert 'aria-current="true">Associations</a>' in form
     assert "distilbert/distilbert-base-uncased-finetuned-sst-2-english" in form
     chosen = {"backend": "vader", "dtype": "auto", "model": "ignored"}
     text = client.post(new, chosen).content.decode()

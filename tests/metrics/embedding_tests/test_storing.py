@@ -308,6 +308,7 @@ def test_an_encoder_that_is_written_otherwise_stays_a_choice(client, maker, run)
     stored = given.stored(run, encoder=str(run.pk))
     text = client.get(reverse("edit_embedding_tests", args=[stored.pk])).content.decode()
     assert f'value="faces {run.pk}" selected' in text
+    assert 'aria-current="true">Tests on images</a>' in text
 
 
 def test_a_file_is_deleted_by_post_only(client, maker, run):

@@ -55,6 +55,7 @@ def page(client, run, **query) -> str:
 
 def test_the_page_shows_the_numbers_the_figure_and_the_sentences(client, run, reader):
     text = page(client, run)
+    assert 'aria-current="true">Inference models</a>' in text
     assert "seegull-v2" in text
     assert "Latin America" in text
     assert "A lazy person" in text
@@ -131,6 +132,7 @@ def form(**changes) -> dict[str, str]:
 
 def test_from_the_preview_to_the_answers(client, maker, source):
     preview = client.post(NEW, form()).content.decode()
+    assert 'aria-current="true">Inference models</a>' in preview
     assert not Run.objects.exists()
     assert "A lazy person bought a car." in preview
     assert "Start: 12 pairs" in preview
