@@ -227,6 +227,9 @@ def image_prompt(prompt: PromptText, descriptor: Descriptor, setting: Setting) -
     --------
     >>> image_prompt(read_prompts()["images-singular"], Descriptor("age", "adult"), Setting.IMAGES_OF_ONE)
     'Generate an image of an adult'
+    >>> child = Descriptor("age", "small child", "little children")
+    >>> image_prompt(read_prompts()["images-plural"], child, Setting.IMAGES_OF_SEVERAL)
+    'Generate an image of little children'
     """
     if setting == Setting.IMAGES_OF_ONE:
         named = f"{article_of(descriptor)} {descriptor.singular}".strip()
