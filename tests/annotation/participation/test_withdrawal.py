@@ -10,6 +10,7 @@ from django.utils import timezone
 from annotation.annotate import queries
 from annotation.annotate.services import items, responses
 from annotation.annotate.services.answer_rules import AnswerRefused
+from annotation.assignment.constants import LEFT_STATUSES
 from annotation.assignment.services import slots
 from annotation.exports.services import writing
 from annotation.models import (
@@ -147,6 +148,14 @@ def test_a_profile_stays_for_the_other_studies_somebody_is_in(study, amal):
     factories.enrolment(factories.rating_study(), who=amal)
     assert withdraw(amal, study).profile_deleted is False
     assert ProfileAnswer.objects.get().value == "woman"
+
+
+@pytest.mark.parametrize("status", sorted(LEFT_STATUSES))
+def test_a_profile_goes_with_the_last_study_of_somebody_who_left_the_others(study, amal, status):
+    left = factories.enrolment(factories.rating_study(), who=amal)
+    Enrolment.objects.filter(pk=left.pk).update(status=status)
+    assert withdraw(amal, study).profile_deleted is True
+    assert not ProfileAnswer.objects.exists()
 
 
 def test_another_study_of_the_same_annotator_is_left_alone(study, amal):

@@ -119,6 +119,15 @@ def test_programs_do_not_hide_people():
     assert coarsen(crowd, gender, k=5).values[-1] == (None,)
 
 
+def test_programs_are_told_of_all_the_same_when_people_are_withheld():
+    gender = [field for field in FIELDS if field.name == "gender"]
+    programs = [Person(True, {"gender": "man"})] * 20
+    people = crowd_of(({"gender": "woman"}, 9), ({"gender": "non-binary"}, 1))
+    values = coarsen([*programs, *people], gender, k=5).values
+    assert Counter(values[:20]) == {("man",): 20}
+    assert Counter(values[20:]) == {("woman",): 5, (None,): 5}
+
+
 def test_case_does_not_matter_and_nobody_at_all_is_no_error():
     assert coarsen(crowd_of(({"origin": "asia"}, 5)), FIELDS[:1], k=5).values[0] == ("Asia",)
     assert coarsen([], FIELDS, k=5).values == ()
