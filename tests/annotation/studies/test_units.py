@@ -236,6 +236,7 @@ def test_check_pages_are_numbered_behind_the_pages_of_their_image():
         (RATING, '["Unsure"]', "[9]", "attention[1].expected: '9' is not an answer"),
         (DEPICTION + GOLD_PAGE, "image = 1", "image = 9", "gold[1]: 'pictures' has no image 9"),
         (PREVALENCE + GOLD, '"beret"', '"hat"', "gold[1]: 'votes' has no association of 'French' with 'hat'"),
+        (PREVALENCE + GOLD, '"beret"', '"sombrero"', "gold[1]: 'votes' has no association of 'French' with"),
     ],
 )  # fmt: skip
 def test_a_check_item_that_cannot_be_is_refused(task, old, new, message):
