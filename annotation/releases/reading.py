@@ -86,7 +86,7 @@ class Row:
             parsed = None
         lists = [parsed] if not each else parsed
         if not isinstance(parsed, list) or not all(
-            isinstance(one, list) and all(_is_number(number) for number in one) for one in lists or []
+            isinstance(one, list) and all(_is_number(number) for number in one) for one in lists
         ):
             raise self.refused(column, f"'{cell[:40]}' is not a list of numbers.")
         if each and any(len(one) != each for one in parsed):
