@@ -166,6 +166,13 @@ def test_an_answer_that_was_withdrawn_meanwhile_is_not_told(study, webhook):
     assert told(RESPONSE_CREATED, "responses") == [kept.pk]
 
 
+def test_without_an_answer_that_is_left_there_is_no_message(study, webhook):
+    leaver = factories.enrolment(study, consented=True)
+    factories.response(units(study)[0], who=leaver.annotator)
+    withdrawals.withdraw(annotator=leaver.annotator, study=study, by=None)
+    assert webhook_events.queue_messages() == 0
+
+
 def test_a_receiver_that_is_away_makes_no_heap(study, webhook, monkeypatch):
     monkeypatch.setattr(webhook_events, "_MAX_WAITING", 2)
     for place in range(3):

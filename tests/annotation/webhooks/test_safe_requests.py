@@ -48,6 +48,7 @@ def resolving(*addresses: str):
         ("https://example.org/#part", "after #"),
         ("https://example.org/a b", "contains spaces"),
         (" https://example.org/", "contains spaces"),
+        ("https://example.org/\u00a0", "contains spaces"),
         ("https://example.org/\r\nX-Injected: yes", "contains spaces"),
         ("https://example.org\\@127.0.0.1/", "contains spaces"),
         ("https://example.org/\x00", "contains spaces"),
