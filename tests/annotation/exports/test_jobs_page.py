@@ -99,6 +99,7 @@ def test_progress_is_shown_and_followed(admin, study):
     claimed = export_jobs._claim(job.pk, job.created_at)
     part = admin.get(url("export_list"), headers=HTMX).text
     assert "Counting the judgements" in part
+    assert url("export_action", job.pk, "retry") not in part
     claimed.held().update(rows=5, total=15)
     part = admin.get(url("export_list"), headers=HTMX).text
     assert "5 of 15 judgements" in part
@@ -110,7 +111,9 @@ def test_an_error_and_a_file_that_is_gone_can_be_made_again(admin, study):
     job = ExportJob.objects.create(study=study, by=admin.admin, format="csv")
     export_jobs.make(job_id=job.pk)
     export_files.discard_files(study=study)
-    assert export_files.DISCARDED in admin.get(url("export_page")).text
+    page = admin.get(url("export_page")).text
+    assert export_files.DISCARDED in page
+    assert url("export_action", job.pk, "retry") in page
     answer = admin.get(url("export_file", job.pk), follow=True)
     assert "The file of this export was deleted." in answer.text
     admin.post(url("export_action", job.pk, "retry"))

@@ -143,6 +143,7 @@ def test_typed_lines():
     )
     assert said(file) == [(1, "Mexican", "sombrero"), (3, "French", "wine"), (6, "French", "poor, but happy")]
     assert ([error.row for error in file.errors], file.blank) == ([4, 5], 1)
+    assert wrong(pairs.read_typed("French,\n, wine")) == [(1, "attribute"), (2, "identity")]
     assert said(pairs.read_typed("identity,attribute\nMexican,hat")) == [(2, "Mexican", "hat")]
     with pytest.raises(FileRefused, match="no pairs"):
         pairs.read_typed(" \n ")

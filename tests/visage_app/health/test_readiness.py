@@ -56,6 +56,7 @@ class TestNotReady:
 
         monkeypatch.setattr("visage_app.health.readiness._database", refuse)
         answer = self.missing(client, "database")
+        assert "queues" not in answer.json()["checks"], "they are in the database"
         # why is for the log, not for strangers
         assert "10.1.2.3" not in answer.text
         assert "10.1.2.3" in caplog.text
@@ -63,7 +64,8 @@ class TestNotReady:
     def test_with_a_migration_to_apply(self, client):
         newest = max(key for key in tables.applied() if key[0] == "annotation")
         MigrationRecorder(connection).record_unapplied(*newest)
-        self.missing(client, "migrations")
+        answer = self.missing(client, "migrations")
+        assert "queues" not in answer.json()["checks"], "their tables may not be there yet"
 
     def test_without_the_broker_that_it_was_given(self, client, settings, impatient):
         settings.CELERY_BROKER_URL = NOBODY_LISTENS

@@ -96,6 +96,7 @@ def test_nothing_of_the_person_or_their_request_leaves(reported):
 
 def test_a_line_of_the_log_is_reported_as_it_stands_in_the_code(reported):
     assert reported["sent"][1]["logentry"] == {"message": "it failed for %s"}
+    assert "exception" not in reported["sent"][1]
 
 
 def test_without_the_setting_nothing_is_set_up(monkeypatch):
