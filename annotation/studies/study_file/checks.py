@@ -67,7 +67,9 @@ def _read_page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
             most=page_size - 1,
         )
     expected = tuple(text.lower() for text in table.text_list("expected"))
-    if "expected" not in table or not set(expected) <= set(shown):
+    if "expected" not in table:
+        raise table.missing("expected", fix="List what is right of 'shown', or write [] for none of the above.")
+    if not set(expected) <= set(shown):
         raise table.error(
             "expected",
             list(expected),
