@@ -194,5 +194,5 @@ def _summary(rows: Sequence[Row]) -> Summary | None:
     if not groups or len(groups) < len(rows):
         return None
     high, low = (chosen(groups, key=lambda row: row.rgb.value) for chosen in (max, min))
-    clear = high.rgb.has_interval and low.rgb.has_interval and low.rgb.high < high.rgb.low
-    return Summary(False, high, low, clear)
+    # false without an interval: its bounds are NaN
+    return Summary(False, high, low, low.rgb.high < high.rgb.low)

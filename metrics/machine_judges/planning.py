@@ -79,9 +79,7 @@ class ItemAskings:
 
     @cached_property
     def _units(self) -> list[_AskedUnit]:
-        units = Unit.objects.filter(task=self.task, purpose=Purpose.DATA)
-        if not self.design.is_rating:
-            units = units.exclude(image__file="")
+        units = Unit.objects.filter(task=self.task, purpose=Purpose.DATA).exclude(image__file="")
         counted = units.annotate(attributes=Count("options__attribute")).order_by("position")
         return [_AskedUnit(*row) for row in counted.values_list("pk", "position", "attributes")]
 

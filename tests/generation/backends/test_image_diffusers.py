@@ -122,6 +122,19 @@ def test_numbers_that_overflow_are_an_error_and_no_black_picture(tiny_models):
         model.generate(WANTED[:1])
 
 
+@pytest.mark.parametrize(("revision", "asked"), [("", None), ("abc", "abc")])
+def test_a_hub_model_is_of_the_revision_asked_for_or_the_newest(tiny_models, monkeypatch, revision, asked):
+    wanted = []
+
+    def download(model, **options):
+        wanted.append((model, options["revision"]))
+        return tiny_models.stable_diffusion
+
+    monkeypatch.setattr(import_library("diffusers").DiffusionPipeline, "download", download)
+    loaded("owner/name", revision=revision)
+    assert wanted == [("owner/name", asked)]
+
+
 def test_a_size_that_the_model_cannot_make_is_refused(tiny_models):
     with pytest.raises(BackendError, match="asks for 72x64, but the model makes 64x64"):
         loaded(tiny_models.flux, width=72).generate(WANTED[:1])

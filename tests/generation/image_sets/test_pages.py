@@ -111,6 +111,15 @@ def test_only_answers_that_count_in_scores_are_summed_up(lead, image):
     assert image_history(image, user=lead).judgements == []
 
 
+def test_what_was_said_of_other_images_of_the_set_is_not_summed_up(lead, image):
+    study = world.judged(image, lead=lead, times=2)
+    beside = Image.objects.get(group__name="Indian", index=2)
+    factories.response(factories.page_unit(study.tasks.get(), picture=beside), values=[1, 1, 1, 1, 0])
+    (judged,) = image_history(image, user=lead).judgements
+    assert judged.responses == 2
+    assert sorted((seen.k, seen.n) for seen in judged.attributes) == [(0, 2), (0, 2), (2, 2), (2, 2)]
+
+
 def test_a_lead_sees_their_own_studys_judgements_only(client, lead, image):
     """Two studies show one set; what one team's people saw is not for the other."""
     other = factories.user("other")

@@ -11,6 +11,7 @@ from annotation.models import (
     StudyStatus,
     TaskKind,
 )
+from generation.image_sets.services import regenerate
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
@@ -225,3 +226,12 @@ def test_a_run_that_goes_on_after_a_cancellation_is_the_same_run():
     assert (again.run.pk, again.added, again.total) == (run.pk, 5, 6)
     assert again.run.state == RunState.PLANNED
     assert Image.objects.count() == 1
+
+
+def test_a_preview_counts_no_image_whose_file_was_to_be_made_again():
+    run = world.planned("Indian").run
+    world.finish(run.jobs.first())
+    regenerate(lost=[Image.objects.get()], by=None)
+    runs.cancel(run=run, by=None)
+    plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], image_set="trial")
+    assert plans.preview(plan).added == 5

@@ -133,8 +133,9 @@ class TestPage:
         ("prompt", "groups"), [("a photo of {group} person", 2), ("an American person", 2)]
     )
     def test_a_similar_run_begins_with_its_settings(self, page, prompt, groups):
+        start(page, **{**WANTED, "prompt": "a neighbour", "image_set": "another"})
         start(page, **{**WANTED, "prompt": prompt})
-        run = Run.objects.get()
+        run = Run.objects.get(image_set__name="made")
         form = page.get(reverse("new_run", args=["images"]), {"like": run.pk}).context["form"]
         for name, value in {**WANTED, "prompt": prompt, "groups": "Indian\nMexican"}.items():
             if name not in ("width", "height"):

@@ -17,6 +17,7 @@ from metrics.agreement.data import ratings
 from metrics.agreement.data.ratings import read_ratings
 from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.core.answers import counted_judgements
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 from metrics.depiction import tallies
 from metrics.models import Score
 from metrics.score_runs import registry
@@ -118,6 +119,11 @@ def test_known_annotators_are_resampled_with_the_images_and_unknown_ones_are_not
     assert unknown.value == pytest.approx(known.value)
     assert unknown.undefined == 0
     assert unknown.low <= unknown.value <= unknown.high
+
+
+def test_ratings_of_people_who_are_not_identified_are_of_nobody():
+    study = visual_study({"hat": [5, 5, 1], "kind": [1, 1, 5]})
+    assert set(read_ratings(study, "visual_nature").table.raters) == {UNKNOWN_ANNOTATOR}
 
 
 def test_groups_of_annotators_are_compared_within_and_between():

@@ -251,6 +251,11 @@ def test_one_crop_written_in_two_ways_is_one_run(client, maker):
     assert len(names) == 1
 
 
+def test_a_run_has_the_name_that_was_written(client, maker):
+    files("grey", (1, 2, 3))
+    assert client.post(NEW, form(name="mine")).context["preview"].plan.name == "mine"
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_pages_ask_as_many_queries_for_more_images(
     client, pairs, maker, monkeypatch, django_assert_max_num_queries

@@ -139,6 +139,7 @@ def test_struck_candidates_stay_struck_when_found_again_and_can_be_restored(run)
     assert ("Chilean", "poet") not in texts(remaining(made))
     poet = made.candidates.get(attribute="poet")
     assert striking.restore(candidates=[poet], by=lead) == 1
+    assert striking.restore(candidates=[poet], by=lead) == 0
     assert ("Chilean", "poet") in texts(remaining(made))
     assert list(AuditEvent.objects.order_by("pk").values_list("what", flat=True)) == [
         "candidates struck out",

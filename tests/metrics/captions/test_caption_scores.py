@@ -256,6 +256,7 @@ class TestWhichCaptions:
         run = captioned.of_study(study, {("Mexican", 1): ["a hat"]})
         apart = factories.image(index=9)
         Caption.objects.create(run=run, image=apart, rank=1, text="a poor hat")
+        factories.page_unit(factories.task(kind=TaskKind.DEPICTION), picture=apart)
         assert scored(study, "caption_findings") == {("Mexican", "hat", ""): (1.0, 1, 1)}
 
     def test_without_captions_there_is_nothing_and_it_says_so(self):

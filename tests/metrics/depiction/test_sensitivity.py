@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.models import Response, Study, TaskKind
+from annotation.models import Association, Response, Study, TaskKind
 from metrics.depiction import sensitivity_scores
 from metrics.depiction.queries import sensitivity as sensitivity_queries
 from metrics.score_runs import services as score_runs
@@ -71,6 +71,15 @@ def test_the_page_reads_the_numbers_of_people_that_are_computed(monkeypatch):
     score_runs.compute_pending()
     [row] = sensitivity_queries.sensitivity(run).rows
     assert (row.of_few.name, row.of_more.name) == ("half_width_8", "half_width_40")
+
+
+def test_without_a_group_that_is_reported_there_is_nothing_to_show():
+    study = judged("release")
+    Association.objects.all().delete()
+    run = score_runs.request(study=study, metric="annotator_sensitivity", variant="corrected")
+    score_runs.compute_pending()
+    assert run.scores.exists()
+    assert sensitivity_queries.sensitivity(run) is None
 
 
 def test_people_of_other_studies_are_the_measure(people):

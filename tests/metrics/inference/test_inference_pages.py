@@ -228,6 +228,8 @@ def test_the_api_plans_what_the_form_plans(source):
     }
     dry = program.post("inference-runs?dry_run=true", body)
     assert (dry.status_code, dry.json()["total"], dry.json()["run"]) == (200, 6, None)
+    least = {"source": "votes", "backend": "fake"}
+    assert program.post("inference-runs?dry_run=true", least).status_code == 200
     planned = program.post("inference-runs", body)
     assert planned.status_code == 201
     run = Run.objects.get(pk=planned.json()["run"])

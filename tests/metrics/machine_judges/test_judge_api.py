@@ -7,7 +7,7 @@ import pytest
 from annotation.models import Study, TaskKind
 from generation.models import Run, RunState
 from generation.plans.errors import PlanRefused
-from generation.recipes.askings import DescriptionRecipe
+from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 from metrics.machine_judges.planning import Choice, plan_judge
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -129,6 +129,13 @@ def test_what_cannot_answer_in_the_form_is_no_judge(maker, backend):
         plan_judge(recipe=DescriptionRecipe(backend=backend), choice=choice)
     assert refused.value.field == "backend"
     assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize(("model", "named"), [("owner/My_model", "owner-my-model"), ("", "fake")])
+def test_a_judge_is_named_after_its_study_its_task_and_its_model(maker, model, named):
+    choice = Choice(study=words(maker), task="visual_nature")
+    plan = plan_judge(recipe=CompletionRecipe(backend="fake", model=model), choice=choice)
+    assert plan.name.startswith(f"words-visual-nature-{named}-")
 
 
 @pytest.mark.parametrize(

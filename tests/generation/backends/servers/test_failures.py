@@ -153,6 +153,7 @@ def test_no_answer_in_time(server, load, time):
         (error(400, "Too large: context length", param="max_tokens"), Refused, "with a lower max_tokens."),
         (error(413, "Payload too large"), Refused, "Payload too large"),
         (error(422, "Bad"), Refused, "status 422: Bad. Plan another prompt, or mend what the server names"),
+        (Fault("status", 422, {"detail": [{"msg": "Bad"}]}), Refused, 'status 422: [{"msg": "Bad"}]. Plan'),
         (error(429, "Request too large for m"), Refused, "Request too large for m. Plan a shorter prompt"),
         (EMPTY, Refused, "so there is no text. Retry the job; if it comes again"),
         (error(403, "Not yours"), BackendError, "correct MODEL_SERVER_KEY_LAB"),
