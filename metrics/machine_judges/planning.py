@@ -79,6 +79,7 @@ class ItemAskings:
 
     @cached_property
     def _units(self) -> list[_AskedUnit]:
+        # items without an image stay
         units = Unit.objects.filter(task=self.task, purpose=Purpose.DATA).exclude(image__file="")
         counted = units.annotate(attributes=Count("options__attribute")).order_by("position")
         return [_AskedUnit(*row) for row in counted.values_list("pk", "position", "attributes")]
