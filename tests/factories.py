@@ -53,6 +53,11 @@ def user(username: str | None = None, *, admin: bool = False, lead: bool = False
     return made
 
 
+def recipe_hash() -> str:
+    """The hash of the recipe of a run, as no other run has it."""
+    return f"{next(_numbers):064x}"
+
+
 def source(name: str = "test-source") -> Source:
     return Source.objects.get_or_create(name=name, defaults={"title": name})[0]
 

@@ -193,7 +193,7 @@ class Growing(World):
             image_set=factories.image_set(f"set{number}"),
             backend="fake",
             recipe=as_json(CaptionRecipe(backend="fake")),
-            recipe_hash=f"{number + 1:064}",
+            recipe_hash=factories.recipe_hash(),
         )
         Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
         empty_run(f"inferred {number}", "votes")

@@ -121,7 +121,7 @@ class Team:
             image_set=made,
             backend="fake",
             recipe=as_json(CaptionRecipe(backend="fake")),
-            recipe_hash=f"{self.study.pk:064x}",
+            recipe_hash=factories.recipe_hash(),
         )
         Caption.objects.create(run=self.run, image=self.image, rank=1, text="a hat")
         self.embedded = embedding_tests.embedded(made.name)

@@ -54,7 +54,7 @@ def make(number: int = 1) -> None:
             image_set=image_set,
             backend="fake",
             recipe=as_json(CaptionRecipe(backend="fake")),
-            recipe_hash=f"{study.pk:064}",
+            recipe_hash=factories.recipe_hash(),
             created_by=study.leads.get(),
         )
         ScoreRun.objects.create(

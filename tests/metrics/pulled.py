@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from django.utils import timezone
 
@@ -15,7 +13,6 @@ from generation.recipes.recipes import EmbeddingRecipe, as_json
 from tests import factories
 
 DIM = 12
-_numbers = itertools.count(1)
 
 
 def unit(vector) -> np.ndarray:
@@ -31,7 +28,7 @@ def embedding_run(study: Study | None = None, *, image_set: str = "drawn-pull", 
         image_set=factories.image_set(image_set),
         backend="planted",
         recipe=as_json(EmbeddingRecipe(backend="planted", model="planted", pretrained="")),
-        recipe_hash=f"{next(_numbers):064x}",
+        recipe_hash=factories.recipe_hash(),
         started_at=timezone.now(),
         finished_at=timezone.now(),
     )

@@ -7,6 +7,7 @@ from annotation.models import IdentityGroup
 from generation.models import Answer, Job, Run, RunKind, RunState
 from metrics.associations.services import lists
 from metrics.core.purposes import ASSOCIATIONS
+from tests import factories
 
 
 def group(name, axis="nationality", **fields):
@@ -28,7 +29,7 @@ def run(given=(), name="asked", *, kind=RunKind.COMPLETIONS, **design):
         name=name,
         backend="imported",
         recipe=recipe,
-        recipe_hash=f"{hash(name) & (2**63 - 1):064x}",
+        recipe_hash=factories.recipe_hash(),
         state=RunState.DONE,
         started_at=now,
         finished_at=now,

@@ -26,7 +26,7 @@ def run(*answers, name="asked", prompt="(Mexican, lazy), (Iraqi, hot)", design=N
         name=name,
         backend="imported",
         recipe=recipe,
-        recipe_hash=f"{hash(name) & (2**63 - 1):064x}",
+        recipe_hash=factories.recipe_hash(),
         state=RunState.DONE,
         started_at=now,
         finished_at=now,

@@ -31,7 +31,7 @@ def made_about(name: str) -> dict[str, object]:
         image_set=embedded.image_set,
         backend="fake",
         recipe=as_json(CaptionRecipe(backend="fake")),
-        recipe_hash=f"{Run.objects.count() + 7:064x}",
+        recipe_hash=factories.recipe_hash(),
     )
     Caption.objects.create(run=captions, image=image, rank=1, text="a hat")
     return {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from django.utils import timezone
 
@@ -47,7 +45,6 @@ drawings = 50
 [ranking.prompts]
 "Ohio" = "lives in the Buckeye State"
 """
-_numbers = itertools.count(1)
 
 
 def unit(vector) -> np.ndarray:
@@ -62,7 +59,7 @@ def run(image_set: str = SET, *, backend: str = "open_clip", **recipe) -> Run:
         image_set=factories.image_set(image_set),
         backend=backend,
         recipe=as_json(EmbeddingRecipe(backend=backend, **recipe)),
-        recipe_hash=f"{next(_numbers):064x}",
+        recipe_hash=factories.recipe_hash(),
         started_at=timezone.now(),
         finished_at=timezone.now(),
     )

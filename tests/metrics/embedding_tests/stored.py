@@ -50,7 +50,7 @@ def embedded(
         image_set=made,
         backend=backend,
         recipe=recipe,
-        recipe_hash=f"{Run.objects.count() + 7:064x}",
+        recipe_hash=factories.recipe_hash(),
         state=RunState.DONE,
     )
     draws = np.random.default_rng(seed)

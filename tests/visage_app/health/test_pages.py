@@ -69,7 +69,7 @@ def run(state="running", **fields) -> Run:
         image_set=factories.image_set(),
         backend="fake",
         recipe=as_json(CaptionRecipe(backend="fake")),
-        recipe_hash=f"{Run.objects.count():064}",
+        recipe_hash=factories.recipe_hash(),
         state=state,
         started_at=fields.pop("started_at", timezone.now()),
     )
