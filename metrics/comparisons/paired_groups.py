@@ -38,7 +38,7 @@ def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Mea
     variants that compare the same sides use the same ones. `together`, for means over groups: the bootstrap
     draws known annotators once for all groups. Raises ValueError for an invalid comparison."""
     choice = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET))
-    if shared_resamples.is_shared(inputs):
+    if shared_resamples.is_sharing():
         # this digest covers the arrays of both sides, which every comparison of depictions reads
         digest = inputs_digest(inputs.study, registry.get("tendency_difference"), inputs.parameters)
         kept = shared_resamples.draw_once(

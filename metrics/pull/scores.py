@@ -64,7 +64,7 @@ def measured_groups(inputs: Inputs) -> list[Group]:
     """The groups with images of all three sets, sorted by name, with influences or resamples that all metrics
     of the same embeddings share. Raises NothingEmbedded."""
     run = require_embedding_run(inputs.study, inputs.parameters["run"])
-    if not shared_resamples.is_shared(inputs):
+    if not shared_resamples.is_sharing():
         return _measure_groups(inputs, run)
     digest = inputs_digest(inputs.study, registry.get("pull"), inputs.parameters)
     return shared_resamples.draw_once("embeddings", inputs, digest, lambda: _measure_groups(inputs, run))

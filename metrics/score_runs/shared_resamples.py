@@ -16,8 +16,8 @@ _cache: ContextVar[dict[str, tuple[Key, object]] | None] = ContextVar("kept", de
 @contextmanager
 def sharing_resamples() -> Iterator[None]:
     """Inside this context, metrics with the same answers, seed and number of resamples draw once, those with
-    clustered intervals of the same answers compute their influences once, and agreement reuses the answers
-    that were already read. The last draw or influences of each kind are kept."""
+    clustered intervals of the same answers compute their influences once, those without intervals sum the
+    answers once, and agreement reuses the answers that were already read. The last of each kind are kept."""
     if _cache.get() is not None:
         yield
         return
@@ -29,17 +29,13 @@ def sharing_resamples() -> Iterator[None]:
 
 
 def is_sharing() -> bool:
+    """Whether what a metric reads, draws or computes is kept for the next one."""
     return _cache.get() is not None
-
-
-def is_shared(inputs: Inputs) -> bool:
-    """Whether the draws or influences of `inputs` are kept for the next metric."""
-    return is_sharing() and inputs.with_intervals
 
 
 def draw_once(kind: str, inputs: Inputs, digest: str, draw: Callable[[], T]) -> T:
     """The kept result of `draw`, which draws resamples or computes influences, for these inputs, or a new
-    one. Call only if `is_shared`."""
+    one. Call only if `is_sharing`."""
     kept, key = _cache.get(), (digest, inputs.seed, inputs.resamples, inputs.clustered)
     assert kept is not None
     if kind not in kept or kept[kind][0] != key:

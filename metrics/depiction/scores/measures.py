@@ -62,12 +62,12 @@ def measured_groups(
     `none_of_above_selected`, else with k = 0 as in the published tables. `together`, for numbers over several
     groups: the bootstrap draws identified annotators once for all groups instead of once for each group.
     """
-    for group in _shared_or_measured(inputs, together and not inputs.clustered):
+    for group in _shared_or_measured(inputs, together and bool(inputs.resamples)):
         yield as_variant(group, inputs.variant, none_of_above_selected=none_of_above_selected)
 
 
 def _shared_or_measured(inputs: Inputs, together: bool) -> Iterator[MeasuredGroup]:
-    if not shared_resamples.is_shared(inputs):
+    if not shared_resamples.is_sharing():
         yield from _measure(inputs, together=together)
         return
     digest = _digest(inputs.study)
@@ -104,7 +104,9 @@ def _digest(study: Study) -> str:
 
 def _measure(inputs: Inputs, *, together: bool = False) -> Iterator[MeasuredGroup]:
     people = people_of_all_groups(inputs) if together else None
-    for found in read_depiction(inputs.study, by_response=inputs.with_intervals):
+    # read once for all metrics rather than summed once for each
+    by_response = inputs.with_intervals or shared_resamples.is_sharing()
+    for found in read_depiction(inputs.study, by_response=by_response):
         k, n = found.sums()
         likelihoods: Floats | LikelihoodInfluences | None = None
         selections = None

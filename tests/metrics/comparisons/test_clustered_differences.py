@@ -126,7 +126,8 @@ class TestComparisons:
         with sharing_resamples():
             assert compared(study, metric, how=how, **asked) == alone
 
-    def test_metrics_that_compare_the_same_sides_share_influences(self, people, monkeypatch):
+    @pytest.mark.parametrize("how", [{"clustered": True}, {"resamples": 0}])
+    def test_metrics_that_compare_the_same_sides_read_them_once(self, people, monkeypatch, how):
         study = simulated("a", {"Mexican": 0.7}, people=people, images=3)
         simulated("b", {"Mexican": 0.2}, people=people, images=3, image_set=factories.image_set("b"))
         rate()
@@ -137,7 +138,9 @@ class TestComparisons:
             )
         with sharing_resamples():
             for metric in METRICS:
-                compared(study, metric, **({"against": "b"} if metric.endswith("difference") else {}))
+                compared(
+                    study, metric, how=how, **({"against": "b"} if metric.endswith("difference") else {})
+                )
         assert len(read) == 3  # both studies for the differences, this one for the contrasts
 
 
