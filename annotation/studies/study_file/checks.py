@@ -69,7 +69,7 @@ def _read_page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
     expected = tuple(text.lower() for text in table.text_list("expected"))
     if "expected" not in table:
         raise table.missing(
-            "expected", fix="List what is right of 'shown', or write [] for none of the above."
+            "expected", fix="List those of 'shown' that are right, or [] for none of the above."
         )
     if not set(expected) <= set(shown):
         raise table.error(

@@ -380,7 +380,7 @@ SHOWN = 'attributes = { visual = ["hat", "scarf"] }'
         (SHOWN, 'shown = [{ group = "A" }, { group = "A" }]', "has no attributes"),
         ('shown = ["hat", "scarf"]', "shown = []", "gold[1].shown = [] is not a list of 1 to 4"),
         ("expected = []", 'expected = ["cap"]', "gold[1].expected = ['cap'] lists attributes that are not"),
-        ("expected = []", "", "gold[1].expected is missing. List what is right of 'shown', or write []"),
+        ("expected = []", "", "gold[1].expected is missing. List those of 'shown' that are right, or []"),
         ('expected = ["Unsure"]', "expected = []", "tasks[2].training[1].expected is missing"),
         ('source = "seegull-v2"\npool', "pool", "[stereotypes] names none"),
     ],
