@@ -23,13 +23,14 @@ from unittest.mock import Mock
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from _pytest import runner
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import override_settings
 
 from annotation.core.heartbeat import PeriodicThread
-from tests import commits, emptied, traced, transactions
+from tests import commits, emptied, frames, traced, transactions
 from tests.migrated import MIGRATED
 from visage_app.storage import storages
 
@@ -102,6 +103,9 @@ for _owner, _name in [
     *((os, name) for name in ("fork", "forkpty", "posix_spawn", "posix_spawnp", "system")),
 ]:
     _refused_inside(_owner, _name)
+
+
+runner.runtestprotocol = frames.with_room(runner.runtestprotocol)
 
 
 @pytest.hookimpl(wrapper=True)
