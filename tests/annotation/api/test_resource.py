@@ -114,6 +114,23 @@ def test_a_cursor_that_nobody_gave_is_refused(program, lead, cursor):
     assert said["errors"][0]["parameter"] == "cursor"
 
 
+def test_a_cursor_of_another_list_or_of_another_order_is_refused(program, lead):
+    for name in ("mine", "other"):
+        factories.rating_study(name=name, leads=[lead])
+    for given, elsewhere in (
+        ("studies/mine/units", "studies/other/units"),
+        ("studies/mine/units?order=position", "studies/mine/units?order=id"),
+    ):
+        first = program.get(f"{given}{'&' if '?' in given else '?'}limit=1").json()["next"]
+        cursor = first.partition("cursor=")[2]
+        is_problem(program.get(f"{elsewhere}{'&' if '?' in elsewhere else '?'}cursor={cursor}"), 422)
+
+
+def test_a_page_has_five_hundred_rows_at_most(program):
+    assert program.get("studies?limit=500").status_code == 200
+    is_problem(program.get("studies?limit=501"), 400)
+
+
 @pytest.mark.parametrize("order", ["name", "-name", "created_at", "-created_at", "title"])
 def test_pages_neither_repeat_nor_miss_a_row_while_the_list_changes(program, lead, order):
     for number in range(7):
@@ -136,7 +153,9 @@ def test_pages_neither_repeat_nor_miss_a_row_while_the_list_changes(program, lea
     assert [row["name"] for row in back["results"]] == whole[3:6]
     first = program.get(back["previous"].partition("/api/v1/")[2]).json()
     assert [row["name"] for row in first["results"]] == whole[1:3]
-    assert (first["previous"], pages[-1]["next"]) == (None, None)
+    assert (first["previous"], pages[0]["previous"], pages[-1]["next"]) == (None, None, None)
+    again = program.get(first["next"].partition("/api/v1/")[2]).json()
+    assert [row["name"] for row in again["results"]] == whole[3:6]
 
 
 def test_filters_stay_in_the_links(program, lead):
@@ -168,6 +187,14 @@ def test_who_asks_too_often_is_told_when_to_come_again(settings, program, lead):
     is_problem(answer, 429)
     assert 1 <= int(answer["Retry-After"]) <= 3600
     assert other.get("studies").status_code == 200, "each token is counted for itself"
+
+
+def test_people_at_one_address_are_counted_each_for_themselves(settings):
+    settings.API_RATE = "1/hour"
+    for name in ("ada", "emmy"):
+        browser = Client()
+        browser.force_login(factories.user(name))
+        assert [browser.get("/api/v1/account").status_code for _ in range(2)] == [200, 429]
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer vsg_guessed"])
