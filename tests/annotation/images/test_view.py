@@ -41,6 +41,13 @@ def test_a_lead_sees_the_file_privately_and_as_what_it_is(client):
     assert answer["Cache-Control"].startswith("private")
 
 
+def test_the_ending_of_a_name_may_be_in_capitals(client):
+    image = picture("A.PNG")
+    client.force_login(factories.user(admin=True))
+    answer = client.get(url_of(image))
+    assert (answer["Content-Type"], answer.getvalue()) == ("image/png", PIXELS)
+
+
 def test_an_unchanged_file_is_not_sent_twice(client):
     image = picture()
     client.force_login(factories.user(admin=True))
