@@ -7,6 +7,7 @@ import pytest
 from annotation.models import Study
 from annotation.setup import queries
 from annotation.setup import services as setup
+from annotation.studies.study_templates import registry
 from tests import factories
 from tests.annotation.setup.test_api import DOCUMENT
 
@@ -74,3 +75,23 @@ def test_a_lead_keeps_the_others_or_some_of_them_and_names_no_more(lead):
     assert led(lead, leads=["lead", "maria"]) == ["lead", "maria"]
     with pytest.raises(setup.SetupRefused, match="only an administrator"):
         led(lead, leads=["lead", "noor"])
+
+
+def test_suggested_checks_are_put_on_the_first_images(task):
+    factories.image(index=2, image_set=factories.image_set("pictures"))
+    document = registry.document("visage_depiction")
+    document["tasks"][0]["image_set"] = "pictures"
+    placed = setup.place_checks(document)["tasks"][0]["attention"]
+    assert [(check["group"], check["image"]) for check in placed] == [("French", 1), ("Mexican", 1)]
+
+
+def test_only_items_about_images_of_before_are_removed(task):
+    suggested = registry.document("visage_depiction")["tasks"][0]["attention"][0]
+    item = {**suggested, "group": "French", "image": 1}
+    after = {"tasks": [{**task, "gold": [item], "attention": [item]}]}
+    first = {"tasks": [{**task, "image_set": ""}]}
+    assert setup.free_checks(after, before=first) == (after, "")
+    freed, note = setup.free_checks(after, before={"tasks": [{**task, "image_set": "others"}]})
+    assert "gold" not in freed["tasks"][0]
+    assert len(freed["tasks"][0]["attention"]) == 1
+    assert note.startswith("1 item with")
