@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.api import tokens
+from annotation.api import errors, tokens
 from annotation.models import StudyStatus
 from tests import factories
 from tests.annotation.api.calls import PROBLEM, Program, expired, is_problem
@@ -90,6 +90,19 @@ def test_a_list_says_which_parameters_it_has(program):
     said = is_problem(program.get("studies?order=age&limit=0&status=new"), 400)
     assert {error["parameter"] for error in said["errors"]} == {"order", "limit", "status"}
     is_problem(program.get("studies?status=open&status=draft"), 400)
+
+
+def test_where_an_error_is_stands_in_a_pointer():
+    said = errors._errors({"a/b~c": [{}, {"d": ["x"]}], "non_field_errors": ["y"]}, query=False)
+    assert list(said) == [{"detail": "x", "pointer": "/a~1b~0c/1/d"}, {"detail": "y", "pointer": ""}]
+
+
+def test_a_number_is_neither_a_text_nor_a_yes(program, lead):
+    factories.study("mine", status=StudyStatus.DRAFT, leads=[lead])
+    for body in ({"status": "paused", "texts_checked": 1}, {"status": "open", "texts_checked": "yes"}):
+        is_problem(program.post("studies/mine/status", body), 400)
+    hook = {"url": 5, "events": ["study.paused"]}
+    is_problem(program.post("studies/mine/webhooks", hook), 400)
 
 
 def test_what_is_wrong_is_said_in_the_language_of_each_request(program):

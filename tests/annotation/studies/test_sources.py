@@ -1,4 +1,4 @@
-"""What a task takes from a source: all that is in it, none of what is elsewhere, and no more than there is."""
+"""What a task takes from a source: all that is in it, and none of what is elsewhere."""
 
 import pytest
 
