@@ -107,9 +107,9 @@ def redeliver(*, delivery: Delivery) -> None:
     if delivery.webhook.disabled_at is not None:
         raise WebhookRefused(_("The webhook is disabled. Enable it first."))
     with transaction.atomic():
+        # Only a message that waits for another attempt has `not_before`
         requeued = Delivery.objects.filter(
-            Q(state__in=[JobState.DONE, JobState.FAILED])
-            | Q(state=JobState.PENDING, not_before__isnull=False),
+            Q(state__in=[JobState.DONE, JobState.FAILED]) | Q(not_before__isnull=False),
             pk=delivery.pk,
         ).update(
             state=JobState.PENDING,

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.api import tokens
+from annotation.api import errors, tokens
 from annotation.models import StudyStatus
 from tests import factories
 from tests.annotation.api.calls import PROBLEM, Program, expired, is_problem
@@ -92,6 +92,19 @@ def test_a_list_says_which_parameters_it_has(program):
     is_problem(program.get("studies?status=open&status=draft"), 400)
 
 
+def test_where_an_error_is_stands_in_a_pointer():
+    said = errors._errors({"a/b~c": [{}, {"d": ["x"]}], "non_field_errors": ["y"]}, query=False)
+    assert list(said) == [{"detail": "x", "pointer": "/a~1b~0c/1/d"}, {"detail": "y", "pointer": ""}]
+
+
+def test_a_number_is_neither_a_text_nor_a_yes(program, lead):
+    factories.study("mine", status=StudyStatus.DRAFT, leads=[lead])
+    for body in ({"status": "paused", "texts_checked": 1}, {"status": "open", "texts_checked": "yes"}):
+        is_problem(program.post("studies/mine/status", body), 400)
+    hook = {"url": 5, "events": ["study.paused"]}
+    is_problem(program.post("studies/mine/webhooks", hook), 400)
+
+
 def test_what_is_wrong_is_said_in_the_language_of_each_request(program):
     """Serializers stay from one request to the next."""
 
@@ -112,6 +125,23 @@ def test_a_cursor_that_nobody_gave_is_refused(program, lead, cursor):
     factories.study("mine", leads=[lead])
     said = is_problem(program.get(f"studies?cursor={cursor}"), 400 if cursor == "%00" else 422)
     assert said["errors"][0]["parameter"] == "cursor"
+
+
+def test_a_cursor_of_another_list_or_of_another_order_is_refused(program, lead):
+    for name in ("mine", "other"):
+        factories.rating_study(name=name, leads=[lead])
+    for given, elsewhere in (
+        ("studies/mine/units", "studies/other/units"),
+        ("studies/mine/units?order=position", "studies/mine/units?order=id"),
+    ):
+        first = program.get(f"{given}{'&' if '?' in given else '?'}limit=1").json()["next"]
+        cursor = first.partition("cursor=")[2]
+        is_problem(program.get(f"{elsewhere}{'&' if '?' in elsewhere else '?'}cursor={cursor}"), 422)
+
+
+def test_a_page_has_five_hundred_rows_at_most(program):
+    assert program.get("studies?limit=500").status_code == 200
+    is_problem(program.get("studies?limit=501"), 400)
 
 
 @pytest.mark.parametrize("order", ["name", "-name", "created_at", "-created_at", "title"])
@@ -136,7 +166,9 @@ def test_pages_neither_repeat_nor_miss_a_row_while_the_list_changes(program, lea
     assert [row["name"] for row in back["results"]] == whole[3:6]
     first = program.get(back["previous"].partition("/api/v1/")[2]).json()
     assert [row["name"] for row in first["results"]] == whole[1:3]
-    assert (first["previous"], pages[-1]["next"]) == (None, None)
+    assert (first["previous"], pages[0]["previous"], pages[-1]["next"]) == (None, None, None)
+    again = program.get(first["next"].partition("/api/v1/")[2]).json()
+    assert [row["name"] for row in again["results"]] == whole[3:6]
 
 
 def test_filters_stay_in_the_links(program, lead):
@@ -168,6 +200,14 @@ def test_who_asks_too_often_is_told_when_to_come_again(settings, program, lead):
     is_problem(answer, 429)
     assert 1 <= int(answer["Retry-After"]) <= 3600
     assert other.get("studies").status_code == 200, "each token is counted for itself"
+
+
+def test_people_at_one_address_are_counted_each_for_themselves(settings):
+    settings.API_RATE = "1/hour"
+    for name in ("ada", "emmy"):
+        browser = Client()
+        browser.force_login(factories.user(name))
+        assert [browser.get("/api/v1/account").status_code for _ in range(2)] == [200, 429]
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer vsg_guessed"])

@@ -44,6 +44,11 @@ def test_it_ends_after_ninety_days_if_nothing_is_said(lead):
     assert timedelta(days=89) < make(lead).token.expires_at - timezone.now() <= timedelta(days=90)
 
 
+def test_the_longest_name_and_the_longest_time_are_no_error(lead):
+    made = make(lead, name="x" * 80, days=365)
+    assert made.token.expires_at - timezone.now() > timedelta(days=364)
+
+
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
@@ -73,6 +78,8 @@ def test_an_account_has_so_many_tokens_at_most(lead, monkeypatch):
     tokens.revoke(token=first.token, by=lead)
     make(lead)
     make(factories.user("other"))
+    ApiToken.objects.filter(user=lead).update(expires_at=timezone.now())
+    make(lead)
 
 
 def test_use_is_noted_once_a_minute(lead, django_assert_num_queries):
@@ -83,14 +90,16 @@ def test_use_is_noted_once_a_minute(lead, django_assert_num_queries):
         tokens.authenticate(secret=made.secret, now=now + timedelta(seconds=59))
     made.token.refresh_from_db()
     assert made.token.last_used_at == now
-    tokens.authenticate(secret=made.secret, now=now + timedelta(seconds=61))
+    tokens.authenticate(secret=made.secret, now=now + timedelta(seconds=60))
     made.token.refresh_from_db()
-    assert made.token.last_used_at == now + timedelta(seconds=61)
+    assert made.token.last_used_at == now + timedelta(seconds=60)
 
 
 def test_a_token_dies_with_its_time_its_account_and_its_revocation(lead):
     made = make(lead, days=1)
-    assert tokens.authenticate(secret=made.secret, now=timezone.now() + timedelta(hours=25)) is None
+    ends = made.token.expires_at
+    assert tokens.authenticate(secret=made.secret, now=ends - timedelta(seconds=1)) == made.token
+    assert tokens.authenticate(secret=made.secret, now=ends) is None
     assert tokens.authenticate(secret=made.secret + "x") is None
     assert tokens.authenticate(secret="") is None
     assert tokens.revoke(token=made.token, by=lead) is True

@@ -187,6 +187,7 @@ def test_what_is_somebody_elses_stays(client, lead, mine):
         assert (
             client.post(f"/catalogue/sources/mine/{path}", {"title": "x", "successor": ""}).status_code == 404
         )
+    assert client.post("/catalogue/sources/mine/", {"title": ""}).status_code == 404
     program = Program(other)
     for method, path, body in (("DELETE", "", None), ("PATCH", "", {}), ("PUT", "/successor", {"by": None})):
         is_problem(program(method, f"sources/mine{path}", body), 403)

@@ -167,6 +167,7 @@ def test_a_file_comes_as_what_it_is_and_as_plain_bytes_to_who_knows_no_other(pro
     for accepted, kind in (
         ("*/*", "application/zip"),
         ("application/octet-stream, application/zip", "application/zip"),
+        ("application/json", "application/zip"),
         ("application/octet-stream", "application/octet-stream"),
         ("application/octet-stream, application/problem+json", "application/octet-stream"),
     ):

@@ -61,6 +61,7 @@ def test_a_large_study_is_exported_in_the_background(admin, study):
     export_jobs.make(job_id=job.pk)
     part = admin.get(url("export_list"), headers=HTMX).text
     assert "hx-get" not in part
+    assert url("export_action", job.pk, "retry") not in part
     job.refresh_from_db()
     assert job.sha256 in part
     got = admin.get(url("export_file", job.pk))

@@ -10,7 +10,7 @@ from django.core.files.storage import default_storage
 from django.urls import reverse
 from PIL import Image as Picture
 
-from annotation.images import files, thumbnails
+from annotation.images import files, shrinking, thumbnails
 from annotation.images.shrinking import CannotShrink, shrink
 from tests import factories
 from tests.annotation.images.test_view import study_showing
@@ -80,6 +80,20 @@ def test_what_is_transparent_stays_so():
 def test_what_cannot_be_decoded_safely_is_refused(data):
     with pytest.raises(CannotShrink):
         shrink(data, side=320)
+
+
+def test_an_image_of_the_most_pixels_is_shrunk_and_a_larger_one_is_not(monkeypatch):
+    monkeypatch.setattr(shrinking, "MAX_PIXELS", 6000)
+    assert opened(shrink(png(100, 60), side=50)).size == (50, 30)
+    with pytest.raises(CannotShrink, match="100 × 61 pixels"):
+        shrink(png(100, 61), side=50)
+
+
+def test_a_transparent_colour_of_a_palette_stays_so_and_is_none_of_a_jpeg():
+    stored = io.BytesIO()
+    Picture.new("P", (800, 400), 0).save(stored, format="PNG", transparency=0)
+    assert opened(shrink(stored.getvalue(), side=320)).convert("RGBA").getpixel((9, 9))[3] == 0
+    assert opened(shrink(stored.getvalue(), side=320, form="JPEG")).mode == "RGB"
 
 
 @pytest.fixture

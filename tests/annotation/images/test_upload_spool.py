@@ -58,8 +58,11 @@ def test_a_large_file_lies_in_its_folder_and_under_no_name(maker, spool, monkeyp
     assert seen == [(0, True, [], LARGE)]
 
 
-@pytest.mark.parametrize("call", ["open", "write", "close"])
-def test_a_disk_that_is_full_at_any_moment_is_said(maker, monkeypatch, caplog, call):
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [*((call, errno.ENOSPC) for call in ("open", "write", "close")), ("write", errno.EDQUOT)],
+)
+def test_a_disk_that_is_full_at_any_moment_is_said(maker, monkeypatch, caplog, call, fault):
     made = upload_spool.tempfile.TemporaryFile
 
     class Full:
@@ -69,7 +72,7 @@ def test_a_disk_that_is_full_at_any_moment_is_said(maker, monkeypatch, caplog, c
             self._file, self._closed = file, False
 
         def _full(self):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise OSError(fault, os.strerror(fault))
 
         def write(self, data):
             return self._full() if call == "write" else self._file.write(data)
@@ -85,14 +88,14 @@ def test_a_disk_that_is_full_at_any_moment_is_said(maker, monkeypatch, caplog, c
 
     def opened(**options):
         if call == "open":
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise OSError(fault, os.strerror(fault))
         return Full(made(**options))
 
     monkeypatch.setattr(upload_spool.tempfile, "TemporaryFile", opened)
     shown = send(maker)
     assert shown.status_code == 507
     assert "Nothing you sent was saved." in shown.text
-    assert "No space left on device" in caplog.text
+    assert os.strerror(fault) in caplog.text
 
 
 def test_another_fault_of_the_disk_is_none_of_room(maker, monkeypatch):

@@ -41,6 +41,24 @@ def test_a_lead_sees_the_file_privately_and_as_what_it_is(client):
     assert answer["Cache-Control"].startswith("private")
 
 
+def test_the_ending_of_a_name_may_be_in_capitals(client):
+    image = picture("A.PNG")
+    client.force_login(factories.user(admin=True))
+    answer = client.get(url_of(image))
+    assert (answer["Content-Type"], answer.getvalue()) == ("image/png", PIXELS)
+
+
+def test_a_storage_that_does_not_answer_is_asked_again(client, monkeypatch):
+    def away(*_, **__):
+        raise OSError("away")
+
+    image = picture()
+    client.force_login(factories.user(admin=True))
+    monkeypatch.setattr(type(image.file.storage._wrapped), "open", away)
+    answer = client.get(url_of(image))
+    assert (answer.status_code, answer["Cache-Control"]) == (503, "no-store")
+
+
 def test_an_unchanged_file_is_not_sent_twice(client):
     image = picture()
     client.force_login(factories.user(admin=True))

@@ -200,6 +200,15 @@ def test_a_lead_without_the_right_to_set_up_does_not_open_a_draft():
     assert study.status == StudyStatus.DRAFT
 
 
+def test_a_lead_without_the_right_to_set_up_pauses_what_is_open_and_is_told_why_it_stays():
+    lead = factories.user("lead")
+    factories.rating_study(name="words", leads=[lead])
+    assert Program(lead).post("studies/words/status", {"status": "paused"}).status_code == 200
+    is_problem(Program(lead)("PUT", "studies/words/setup", DOCUMENT), 409)
+    setup_services.save(user=lead, name="kept", document={})
+    is_problem(Program(lead)("DELETE", "studies/kept/setup"), 404)
+
+
 def test_what_is_kept_on_the_pages_can_be_discarded(made, maker):
     assert "words" in setup_services.documents(user=maker)
     assert made("DELETE", "studies/words/setup").status_code == 204

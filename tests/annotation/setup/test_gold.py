@@ -271,3 +271,17 @@ def test_checks_of_an_image_task_are_offered_the_groups_of_its_images(begun):
     offered = suggestions(begun["tasks"][0], document=begun)
     assert list(offered["groups"]) == ["French", "Mexican"]
     assert list(offered["attributes"]) == ["beret", "hat", "poor", "sombrero", "wine"]
+
+
+def test_items_to_practise_alone_are_mixed_in_nowhere(client, lead, begun):
+    del begun["quality"]
+    setup.save(user=lead, name="new", document=begun)
+    image = offered(gold(client))[0]
+    gold(client, said=named(image.group.name, image.index, none="on", practice="on"))
+    assert len(saved(lead)["training"]) == 1
+    assert "gold_rate" not in setup.documents(user=lead)["new"].get("quality", {})
+
+
+def test_after_the_last_images_come_no_more(client, lead, begun):
+    consent = reverse("setup_step", args=["new", "consent"])
+    assert gold(client, page=2, said={"more": "1"}).url == consent

@@ -1,10 +1,12 @@
 """Messages that are sent once more, and messages that are forgotten."""
 
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 
-from annotation.models import Delivery
+from annotation.core.leases import JobState
+from annotation.models import AuditEvent, Delivery
 from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories
 from tests.annotation.webhooks.test_delivery import NOW, Receiver, announce, deliver, listening
@@ -29,6 +31,53 @@ def test_redelivering_sends_the_same_message_once_more(webhook):
     assert first.got[0][1] == second.got[0][1], "the same bytes"
     signed = [receiver.got[0][2]["X-Visage-Signature"] for receiver in (first, second)]
     assert signed[0] != signed[1], "signed at another time"
+
+
+def test_what_failed_for_good_is_sent_again_and_what_is_in_hand_is_not(webhook):
+    message = announce(webhook)
+    deliver(Receiver(500))
+
+    def in_hand(url, body, headers):
+        with pytest.raises(subscriptions.WebhookRefused, match="about to be sent"):
+            deliveries.redeliver(delivery=message)
+        return 500
+
+    deliver(in_hand, now=NOW + timedelta(minutes=1))
+    Delivery.objects.update(state=JobState.FAILED, not_before=None, finished_at=NOW)
+    deliveries.redeliver(delivery=message)
+    message.refresh_from_db()
+    assert (message.state, message.attempts, message.finished_at) == (JobState.PENDING, 0, None)
+
+
+def test_what_arrives_when_it_is_sent_again_ends_the_failing(webhook):
+    message = announce(webhook)
+    deliver(Receiver(500))
+    deliveries.redeliver(delivery=message)
+    deliver(Receiver(200), now=NOW + timedelta(seconds=1))
+    webhook.refresh_from_db()
+    assert (webhook.failing_since, webhook.rests_until) == (None, None)
+
+
+def test_whoever_disables_a_webhook_while_it_is_told_has_disabled_it(webhook):
+    announce(webhook)
+    deliver(Receiver(500))
+
+    def disabled(url, body, headers):
+        subscriptions.switch(webhook=webhook, on=False, by=factories.user("other"))
+        return 500
+
+    deliver(disabled, now=NOW + deliveries.GIVE_UP_AFTER)
+    webhook.refresh_from_db()
+    assert (webhook.state, webhook.disabled_why) == ("off", "")
+    assert not AuditEvent.objects.filter(what="webhook given up").exists()
+
+
+def test_one_round_sends_the_oldest_twenty(webhook, monkeypatch):
+    monkeypatch.setattr(deliveries, "time", Mock(monotonic=lambda: 0))
+    keys = [str(announce(webhook).key) for _ in range(21)]
+    receiver = Receiver(200)
+    assert (deliver(receiver), deliver(receiver)) == (20, 1)
+    assert [headers["X-Visage-Delivery"] for _, _, headers in receiver.got] == keys
 
 
 def test_redelivering_does_not_wait_for_the_back_off(webhook):

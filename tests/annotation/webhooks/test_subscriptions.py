@@ -82,6 +82,8 @@ def test_the_service_refuses_what_no_form_has_looked_at(study, lead):
     ):
         with pytest.raises(subscriptions.WebhookRefused, match=words):
             subscriptions.add(study=study, url=url, events=events, by=lead)
+    longest = "https://x.example.org/".ljust(500, "a")
+    assert subscriptions.add(study=study, url=longest, events=["study.paused"], by=lead).url == longest
 
 
 def test_the_same_address_twice_and_more_than_enough_are_refused(study, lead, webhook):
@@ -94,6 +96,8 @@ def test_the_same_address_twice_and_more_than_enough_are_refused(study, lead, we
     with pytest.raises(subscriptions.WebhookRefused, match="at most 10 webhooks"):
         subscriptions.add(study=study, url="https://more.example.org/", events=["study.paused"], by=lead)
     assert Webhook.objects.count() == AuditEvent.objects.count() == subscriptions.MAX_WEBHOOKS
+    other = factories.rating_study(name="other")
+    assert subscriptions.add(study=other, url=URL, events=["study.paused"], by=lead).study == other
 
 
 def test_a_laboratory_can_allow_more(study, lead, settings):
@@ -123,7 +127,8 @@ def test_disabling_enabling_changing_and_deleting(client, lead, webhook):
     )
     assert not Delivery.objects.exists()
     send(client, "webhook_action", "words", webhook.pk, "enable")
-    send(client, "webhook", "words", webhook.pk, events=["study.closed"])
+    for _ in range(2):
+        send(client, "webhook", "words", webhook.pk, events=["study.closed"])
     webhook.refresh_from_db()
     assert (webhook.disabled_at, webhook.events) == (None, ["study.closed"])
     send(client, "webhook_action", "words", webhook.pk, "ping")
@@ -144,6 +149,17 @@ def test_disabling_and_enabling_twice_is_doing_it_once(webhook, lead):
     assert not subscriptions.switch(webhook=webhook, on=False, by=lead)
     assert subscriptions.switch(webhook=webhook, on=True, by=lead)
     assert not subscriptions.switch(webhook=webhook, on=True, by=lead)
+    assert AuditEvent.objects.exclude(what="webhook added").count() == 2
+
+
+def test_enabling_forgets_that_it_failed_and_that_it_was_given_up(webhook, lead):
+    now = timezone.now()
+    failing = {"failing_since": now, "rests_until": now, "disabled_why": "Nothing arrived"}
+    Webhook.objects.filter(pk=webhook.pk).update(disabled_at=now, **failing)
+    subscriptions.switch(webhook=webhook, on=True, by=lead)
+    assert (webhook.state, webhook.failing_since, webhook.rests_until) == ("on", None, None)
+    subscriptions.switch(webhook=webhook, on=False, by=lead)
+    assert webhook.state == "off"
 
 
 def test_the_page_lists_what_was_sent_and_what_went_wrong(client, lead, webhook):

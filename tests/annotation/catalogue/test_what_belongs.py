@@ -1,0 +1,103 @@
+"""What belongs to one row of the catalogue, what its source holds, and pages of rows that are much alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.catalogue import queries, services
+from annotation.catalogue.keyset import stretch
+from annotation.models import AuditEvent, IdentityGroup
+from tests import factories
+from tests.annotation.api.calls import Program, is_problem
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def lead():
+    return factories.user("lead", lead=True)
+
+
+@pytest.fixture
+def mine(lead):
+    source = factories.source("mine")
+    source.owner = lead
+    source.save()
+    return source
+
+
+def test_groups_of_one_name_are_neither_missed_nor_repeated_between_pages():
+    axes = ("nationality", "race_colour", "us_state")
+    made = [IdentityGroup.objects.create(name="Georgian", demonym="Georgian", axis=axis) for axis in axes]
+
+    def page(**place):
+        return stretch(IdentityGroup.objects.all(), field="name", size=1, **place)
+
+    first = page()
+    second = page(after=first.after)
+    third = page(after=second.after)
+    assert [*first.rows, *second.rows, *third.rows] == made
+    back = page(before=third.before)
+    assert ([*back.rows], back.before, back.after) == ([made[1]], made[1].pk, made[1].pk)
+    start = page(before=back.before)
+    assert ([*start.rows], start.before, start.after) == ([made[0]], None, made[0].pk)
+    gone = page(before=10**9)
+    assert ([*gone.rows], gone.before, gone.after) == ([made[0]], None, made[0].pk)
+
+
+def test_a_source_tells_how_many_pairs_have_votes_of_either_pool_and_how_many_have_ratings(mine):
+    nobody = {"in_votes": (None,) * 3, "out_votes": None, "from_source": mine}
+    factories.association(text="in", **{**nobody, "in_votes": (1, 0, 0)})
+    factories.association(text="out", **{**nobody, "out_votes": (0, 1, 0)})
+    factories.association(text="rated", **nobody, mean=1.5)
+    factories.association(group_name="French", text="nothing", **nobody)
+    factories.association(group_name="Nepali", text="elsewhere")
+    assert queries.source_counts(mine) == queries.SourceCounts(associations=4, groups=2, voted=2, rated=1)
+
+
+def test_other_sources_of_a_pair_are_those_of_both_its_group_and_its_attribute(mine):
+    hat = factories.association(text="hat", from_source=mine)
+    again = factories.association(text="hat")
+    factories.association(text="poor")
+    factories.association(group_name="French", text="hat")
+    assert queries.other_votes(hat) == [again]
+
+
+def test_a_page_of_one_attribute_lists_its_pairs_alone(client, lead):
+    hat = factories.association(text="hat")
+    factories.association(text="poor")
+    client.force_login(lead)
+    page = client.get(f"/catalogue/attributes/{hat.attribute_id}/")
+    assert [*page.context["page"].rows] == [hat]
+
+
+def test_links_to_other_pages_keep_the_filters_and_lose_the_place(client, lead):
+    client.force_login(lead)
+    page = client.get("/catalogue/attributes/", {"contains": "a", "after": "1", "before": "2"})
+    assert page.context["query"] == "contains=a&"
+
+
+def test_a_source_is_not_offered_as_what_supersedes_it(client, lead, mine):
+    factories.source("newer")
+    client.force_login(lead)
+    form = client.get("/catalogue/sources/mine/").context["successor"]
+    assert [name for name, _ in form.fields["successor"].choices] == ["", "newer"]
+
+
+def test_what_is_noted_of_a_source_is_what_changed_and_nothing_if_nothing_did(lead, mine):
+    same = {"title": "mine", "licence": "", "origin": "", "citation": ""}
+    for details in (same, {**same, "licence": " CC0 "}, {**same, "licence": "CC0"}):
+        services.edit_source(source=mine, details=services.SourceDetails(**details), by=lead)
+    with pytest.raises(services.SourceRefused, match="needs a title"):
+        services.edit_source(source=mine, details=services.SourceDetails(title=" "), by=lead)
+    (event,) = AuditEvent.objects.filter(what="source changed")
+    assert event.details == {"source": "mine", "fields": "licence"}
+
+
+def test_a_source_that_changed_since_it_was_read_is_not_overwritten(lead, mine):
+    program = Program(lead)
+    read = program.get("sources/mine")["ETag"]
+    program("PATCH", "sources/mine", {"citation": "Me"})
+    is_problem(program("PATCH", "sources/mine", {"citation": "You"}, **{"If-Match": read}), 412)
+    mine.refresh_from_db()
+    assert mine.citation == "Me"
