@@ -75,12 +75,14 @@ def test_the_same_person_in_another_browser_is_the_same_annotator(client, study)
 
 
 def test_one_person_is_somebody_else_in_another_study(client, study):
-    factories.rating_study(name="other", completion_code="D2")
+    other = factories.rating_study(name="other", completion_url="https://platform.example/done")
     arrive(client)
     client.logout()
     client.get("/studies/other/enter/", PROLIFIC)
     first, second = Enrolment.objects.all()
     assert first.annotator != second.annotator
+    digests = {crowd.withdrawn_id(study=of, participant="5f8d0c1e") for of in (study, other)}
+    assert len(digests) == 2, "who withdrew from one is not known by it in another"
 
 
 @pytest.mark.parametrize("missing", sorted(PROLIFIC))
@@ -108,9 +110,9 @@ def test_a_parameter_given_twice_is_refused(client, study):
 
 
 def test_the_parameters_are_called_as_the_study_says(client, study):
-    study.crowd_parameters = MTURK
+    study.crowd_parameters = {**MTURK, "study": ""}
     study.save()
-    client.get(ENTER, {"workerId": "A1B2", "hitId": "3XYZ", "assignmentId": "3ABC", "turkSubmitTo": "x"})
+    client.get(ENTER, {"workerId": "A1B2", "assignmentId": "3ABC", "turkSubmitTo": "x"})
     assert Enrolment.objects.get().crowd_participant == "A1B2"
     assert client.get(ENTER, PROLIFIC).status_code == 400
 
@@ -152,6 +154,7 @@ def test_a_draft_is_not_found(client):
 
 def test_who_comes_when_all_places_are_taken_is_told_before_agreeing(client, study):
     Slot.objects.update(state=SlotState.FILLED)
+    factories.rating_study()
     page = arrive(client)
     assert "All places are taken" in page.text
     assert "This has nothing to do with you" in page.text
