@@ -109,8 +109,8 @@ def test_a_correction_is_of_the_answer_to_its_own_unit(leased):
                 answers=answers_to(slot.unit, 5),
             ).response
         )
-    assert [revise(enrolment, each, 2).response.unit_id for each in answers] == [
-        each.unit_id for each in answers
+    assert [revise(enrolment, each, 2).response.unit_id for each in reversed(answers)] == [
+        each.unit_id for each in reversed(answers)
     ]
 
 

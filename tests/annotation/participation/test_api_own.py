@@ -87,7 +87,8 @@ def test_who_has_not_agreed_is_asked_nothing(study):
 
 
 def test_stopping_keeps_the_answers_and_coming_back_goes_on(program, study, enrolment):
-    factories.response(study.tasks.get().units.earliest("pk"), who=enrolment.annotator)
+    for of in (study, factories.rating_study()):
+        factories.response(of.tasks.get().units.earliest("pk"), who=enrolment.annotator)
     assert program.get(PART).json() == {
         "study": "words",
         "status": "qualified",

@@ -169,11 +169,15 @@ def test_withdrawing_is_confirmed_and_leads_to_a_page_that_says_so(client, amal)
     assert (event.by, event.details["asked_by"]) == (None, "the annotator")
 
 
-def test_what_the_browser_keeps_of_other_studies_stays(client, amal):
-    factories.enrolment(factories.rating_study(), who=Annotator.objects.get(user=amal))
+@pytest.mark.parametrize(
+    ("status", "kept"), [(EnrolmentStatus.QUALIFIED, True), (EnrolmentStatus.SCREENED_OUT, False)]
+)
+def test_what_the_browser_keeps_of_other_studies_stays_as_long_as_they_are_in_one(client, amal, status, kept):
+    other = factories.enrolment(factories.rating_study(), who=Annotator.objects.get(user=amal))
+    Enrolment.objects.filter(pk=other.pk).update(status=status)
     page = client.post(WITHDRAW, {"choice": "delete", "sure": "on"}, follow=True)
     assert "You have withdrawn" in page.text
-    assert "Clear-Site-Data" not in page
+    assert ("Clear-Site-Data" not in page) == kept
 
 
 def test_a_study_one_withdrew_from_is_not_offered_again(client, amal, study):

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from annotation.models import Consent, Enrolment, EnrolmentStatus
+from annotation.models import Consent, Enrolment, EnrolmentStatus, Invitation
 from annotation.participation.services import annotators
 from tests import factories
 
@@ -68,6 +68,12 @@ def test_an_account_with_rights_stays(study, guest, right):
     guest.user.save()
     assert annotators.decline(annotator=guest, study=study) is False
     assert has_account(guest)
+
+
+def test_a_use_that_was_not_counted_is_not_given_back(study, guest):
+    Enrolment.objects.update(invitation=Invitation.objects.create(study=study, code="abc"))
+    assert annotators.decline(annotator=guest, study=study) is True
+    assert Invitation.objects.get().uses == 0
 
 
 def test_the_account_of_a_guest_goes(study, guest):

@@ -168,6 +168,13 @@ def test_making_and_taking_back_a_link_is_on_record_without_its_code(study, lead
     assert events[1].details == {"label": "pilot", "uses": 0}
 
 
+def test_a_first_link_is_made_once_and_not_where_a_platform_sends_people(study, lead):
+    recruited = factories.study(completion_code="C1")
+    for of in (study, study, recruited):
+        invitations.create_first(study=of, by=lead)
+    assert Invitation.objects.get().study == study
+
+
 @pytest.fixture
 def meanwhile(monkeypatch):
     """Lets something happen after an invitation was found good and before its use is counted, as another

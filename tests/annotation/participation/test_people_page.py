@@ -112,8 +112,24 @@ def test_who_withdrew_is_counted_and_not_listed(page, study):
     shown = page()
     assert [row.enrolment.annotator.pseudonym for row in shown.context["page"].rows] == ["a-here"]
     assert "a-gone" not in shown.text
-    assert shown.context["page"].withdrawn == 1
+    assert (shown.context["page"].withdrawn, shown.context["page"].total) == (1, 1)
     assert page("person_action", gone.pk, "block").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("status", "may_be"),
+    [
+        (EnrolmentStatus.QUALIFIED, True),
+        (EnrolmentStatus.BLOCKED, False),
+        (EnrolmentStatus.SCREENED_OUT, False),
+    ],
+)
+def test_who_is_out_already_is_not_offered_for_blocking(page, study, status, may_be):
+    enrolment = factories.enrolment(study)
+    Enrolment.objects.update(status=status)
+    shown = page()
+    assert [row.may_be_blocked for row in shown.context["page"].rows] == [may_be]
+    assert (reverse("person_action", args=[study.name, enrolment.pk, "block"]) in shown.text) == may_be
 
 
 def test_simulated_annotators_are_marked(page, study):

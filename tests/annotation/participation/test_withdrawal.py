@@ -179,6 +179,15 @@ def test_another_study_of_the_same_annotator_is_left_alone(study, amal):
     }
 
 
+def test_slots_that_are_open_again_keep_their_order(study):
+    enrolment = factories.enrolment(study)
+    units = [answer(enrolment).unit_id for _ in range(2)]
+    last = max(study.slots.values_list("queue", flat=True))
+    withdraw(enrolment.annotator, study)
+    reopened = study.slots.filter(queue__gt=last).order_by("queue")
+    assert list(reopened.values_list("unit", flat=True)) == units
+
+
 def test_what_others_did_in_the_study_is_left_alone(study, amal):
     other = factories.enrolment(study, consented=True)
     kept = answer(other)
