@@ -95,10 +95,12 @@ def test_at_the_cap_of_a_session_work_stops_until_the_session_is_over(client, am
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
 
     Enrolment.objects.update(session_started_at=timezone.now() - timedelta(hours=13))
+    assert "Enough for today" not in client.get(THANKS).text
     assert client.get("/studies/words/annotate/").status_code == 200
 
 
 def test_a_page_opened_half_way_says_that_there_is_more(client, amal):
+    Enrolment.objects.update(session_started_at=timezone.now(), session_units=1)
     page = client.get(THANKS).text
     assert "There are more items" in page
     assert "Continue" in page

@@ -205,6 +205,7 @@ def test_who_has_set_a_password_since_is_asked_for_it_and_comes_back(client, stu
     assert "_auth_user_id" not in client.session
     sent = {"username": account.username, "password": "a-long-password", "next": "/studies/words/annotate/"}
     assert client.post("/accounts/login/", sent).url == "/studies/words/annotate/"
+    assert arrive(client).redirect_chain[-1][0] == "/studies/words/consent/", "who is in already is not asked"
 
 
 def test_the_code_and_the_link_are_shown_once_nothing_is_left(client, study):
@@ -300,6 +301,23 @@ def test_a_study_that_recruits_on_no_platform_lets_nobody_in_who_makes_up_an_id(
     assert page.status_code == client.get("/studies/nosuch/enter/", given).status_code == 404
     assert not Enrolment.objects.exists()
     assert not get_user_model().objects.exists()
+
+
+def test_who_was_here_before_comes_back_when_nobody_new_is_let_in(client, study):
+    arrive(client)
+    client.logout()
+    Slot.objects.update(state=SlotState.FILLED)
+    assert arrive(client).redirect_chain[-1][0] == "/studies/words/consent/"
+    client.logout()
+    Study.objects.update(status=StudyStatus.PAUSED)
+    assert arrive(client).redirect_chain[-1][0] == "/studies/words/thanks/"
+
+
+def test_a_guest_makes_room_for_the_next_one_unasked(client, study):
+    arrive(client)
+    assert arrive(client, PROLIFIC_PID="next").redirect_chain[-1][0] == "/studies/words/consent/"
+    account = Enrolment.objects.get(crowd_participant="next").annotator.user
+    assert client.session["_auth_user_id"] == str(account.pk)
 
 
 def test_who_came_from_a_platform_comes_back_when_it_no_longer_recruits(client, study):

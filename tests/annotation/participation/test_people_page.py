@@ -231,6 +231,24 @@ def test_a_closed_study_makes_no_links(client, lead):
     assert not Invitation.objects.exists()
 
 
+def test_the_link_to_pass_on_is_one_that_works_for_anybody(page, study, lead):
+    now = timezone.now()
+    invitations.create(study=study, by=lead, max_uses=5)
+    invitations.create(study=study, by=lead, expires_at=now + timedelta(days=1))
+    invitations.revoke(invitation=invitations.create(study=study, by=lead), by=lead)
+    assert page("invitations").context["link"] == ""
+    made = invitations.create(study=study, by=lead)
+    assert made.code in page("invitations").context["link"]
+
+
+def test_that_a_study_was_opened_is_said_while_it_is_open(client, lead, study):
+    client.force_login(lead)
+    url = reverse("invitations", args=[study.name])
+    assert client.get(url, {"opened": ""}).context["opened"]
+    type(study).objects.update(status=StudyStatus.PAUSED)
+    assert not client.get(url, {"opened": ""}).context["opened"]
+
+
 def test_a_link_of_another_study_cannot_be_taken_back(client, lead, study):
     client.force_login(lead)
     theirs = Invitation.objects.create(study=factories.study("theirs"), code="abc")
