@@ -56,7 +56,7 @@ def leads(user: User, study: Study) -> bool:
 
 def may_create_studies(user: User) -> bool:
     """Whether `user` may set up studies of their own."""
-    return is_admin(user) or (user.is_active and user.has_perm("annotation.add_study"))
+    return is_admin(user) or user.has_perm("annotation.add_study")
 
 
 def may_make_images(user: User) -> bool:

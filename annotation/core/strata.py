@@ -124,9 +124,9 @@ def _parts(text: str) -> list[str]:
 
 
 def _clause(part: str, *, whole: str, known: list[str] | None) -> Clause:
-    field, colon, rest = part.partition(":")
+    field, _colon, rest = part.partition(":")
     field, rest = field.strip().lower(), rest.strip()
-    if not colon or not field or not rest:
+    if not field or not rest:
         raise ValueError(f"'{whole}' is not a stratum. Write 'any', 'origin: Asia' or 'gender: not male'.")
     if known is not None and field not in known:
         raise ValueError(f"'{whole}': there is no profile field '{field}'. There are: {', '.join(known)}.")

@@ -49,6 +49,7 @@ def test_the_last_admin_stays_one(admin):
     with pytest.raises(AccountRefused, match="last admin"):
         accounts.set_admin(user=admin, on=False, by=admin)
     assert policies.is_admin(fresh(admin))
+    assert not policies.is_admin(fresh(asleep))
     assert recorded() == []
 
 

@@ -237,6 +237,7 @@ def test_a_lead_does_not_answer_in_their_own_study(study):
     is_problem(lead.post(f"{STUDY}/next"), 404)
     factories.enrolment(study, who=factories.annotator(user=study.leads.get()), consented=True)
     assert is_problem(lead.post(f"{STUDY}/next"), 409)["state"] == "blocked"
+    is_problem(lead.post(f"{STUDY}/consent", {"text": study.consent_texts.get().pk}), 404)
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
 
 

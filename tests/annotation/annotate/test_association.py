@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.test import Client
 
 from annotation.models import Judgement, Option, Unit
 from annotation.participation.services import invitations
@@ -38,6 +39,10 @@ def test_no_word_is_seen_before_consent_and_unsure_needs_a_reason(client):
 
     client.post("/studies/plain/consent/", {"text": study.consent_texts.get().pk})
     assert "old and slow" in client.get("/studies/plain/").text
+    lead, account = Client(), factories.user()
+    study.leads.add(account)
+    lead.force_login(account)
+    assert "old and slow" in lead.get("/studies/plain/").text
     page = client.get("/studies/plain/annotate/")
     assert (
         "to associate &#x27;<strong>old person</strong>&#x27; with &#x27;<strong>grumpy</strong>" in page.text

@@ -88,10 +88,30 @@ def test_nobody_corrects_what_is_not_theirs_or_after_the_study_is_closed(answere
         revise(stranger, first, 1, queries.correction_key(enrolment=enrolment, earlier=first))
     with pytest.raises(AnswerRefused, match="changed in another window"):
         revise(stranger, first, 1, queries.correction_key(enrolment=stranger, earlier=first))
+    factories.study(status=StudyStatus.CLOSED)
+    first = revise(enrolment, first, 2).response
     Study.objects.update(status=StudyStatus.CLOSED, closed_at=first.submitted_at)
     with pytest.raises(AnswerRefused, match="closed"):
         revise(enrolment, first, 1)
-    assert Response.objects.count() == 1
+    assert Response.objects.count() == 2
+
+
+def test_a_correction_is_of_the_answer_to_its_own_unit(leased):
+    enrolment, slot = leased
+    answers = []
+    for _ in range(2):
+        slot = slots.lease_next(enrolment=enrolment)
+        answers.append(
+            responses.submit(
+                enrolment=enrolment,
+                unit_id=slot.unit_id,
+                client_key=slot.lease_key,
+                answers=answers_to(slot.unit, 5),
+            ).response
+        )
+    assert [revise(enrolment, each, 2).response.unit_id for each in reversed(answers)] == [
+        each.unit_id for each in reversed(answers)
+    ]
 
 
 @pytest.fixture

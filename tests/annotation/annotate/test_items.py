@@ -12,8 +12,10 @@ from annotation.annotate.services.responses import Answer
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
+    Option,
     Purpose,
     Response,
+    SkipReason,
     Slot,
     SlotState,
     StudyStatus,
@@ -174,6 +176,71 @@ def test_the_cap_ends_a_session_and_a_new_session_begins_later():
     answer(enrolment, work.items[0], now=later, active_ms=500)
     counted = fresh(enrolment)
     assert (counted.session_units, counted.session_active_ms, counted.answered) == (1, 500, 3)
+
+
+def test_at_twelve_hours_a_session_goes_on_and_its_cap_with_it():
+    enrolment = joined(rating(data=5, session_cap=2))
+    now = timezone.now()
+    end = now + timedelta(hours=12)
+    for at in (now, end):
+        answer(enrolment, next_of(enrolment, now=at).items[0], now=at)
+    assert fresh(enrolment).session_units == 2
+    assert next_of(enrolment, now=end).state == "cap"
+
+
+def test_what_is_held_beyond_the_cap_is_not_for_this_session():
+    of = rating(data=5)
+    enrolment = joined(of)
+    held = next_of(enrolment, 3).items
+    type(of).objects.update(session_cap=2)
+    capped = next_of(enrolment, 3)
+    assert capped.items == held[:2]
+    assert capped.assigned_keys == [item.client_key for item in held[:2]]
+
+
+def test_an_attention_check_comes_like_a_gold_item_until_it_is_skipped():
+    of = rating(data=3, gold_rate=0.5)
+    check(of.tasks.get(), Purpose.ATTENTION)
+    check(rating(gold=1).tasks.get(), Purpose.GOLD)
+    enrolment = joined(of)
+    for _ in range(2):
+        answer(enrolment, next_of(enrolment).items[0])
+    [due] = next_of(enrolment).items
+    assert due.purpose == Purpose.ATTENTION
+    responses.skip(
+        enrolment=enrolment, unit_id=due.unit_id, client_key=due.client_key, reason=SkipReason.UNCLEAR
+    )
+    assert next_of(enrolment).items[0].purpose == Purpose.DATA
+
+
+def test_training_comes_in_its_order_and_counts_in_its_own_study_only():
+    of = rating(data=1, training=6, training_pass=1)
+    enrolment = joined(of)
+    in_order = list(Unit.objects.filter(purpose=Purpose.TRAINING).order_by("position"))
+    assert [item.unit_id for item in next_of(enrolment, 6).items] == [unit.pk for unit in in_order]
+    elsewhere = check(rating().tasks.get(), Purpose.TRAINING)
+    factories.open_slots(elsewhere)
+    factories.response(elsewhere, values=[1], who=enrolment.annotator)
+    for item in next_of(enrolment, 6).items:
+        answer(enrolment, item)
+    assert next_of(enrolment).state == "items"
+
+
+def test_training_that_expects_nothing_screens_nobody_out():
+    of = rating(data=1, training=1, training_pass=1)
+    Option.objects.update(expected=None)
+    enrolment = joined(of)
+    answer(enrolment, next_of(enrolment).items[0])
+    assert next_of(enrolment).state == "items"
+
+
+def test_who_was_blocked_while_they_finished_training_stays_blocked():
+    enrolment = joined(rating(data=1, training=1))
+    answer(enrolment, next_of(enrolment).items[0])
+    before = fresh(enrolment)
+    Enrolment.objects.update(status=EnrolmentStatus.BLOCKED)
+    assert items.next_items(enrolment=before).items == []
+    assert fresh(enrolment).status == EnrolmentStatus.BLOCKED
 
 
 def test_checks_count_in_no_score():

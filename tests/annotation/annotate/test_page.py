@@ -241,6 +241,11 @@ def test_an_answer_under_way_when_the_study_stops_is_not_lost(client, enrolment,
     assert Response.objects.count() == 1
 
 
+def test_who_leads_another_study_gets_items_of_this_one(client, enrolment):
+    factories.study(leads=[enrolment.annotator.user])
+    assert client.get(PAGE).status_code == 200
+
+
 def test_who_becomes_a_lead_gets_no_more_items(client, enrolment, study):
     study.leads.add(enrolment.annotator.user)
     assert client.get(PAGE).url == "/studies/words/"

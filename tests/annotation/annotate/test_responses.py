@@ -119,6 +119,22 @@ def test_a_late_answer_whose_slot_is_gone_is_kept_as_a_surplus(leased):
     assert send(enrolment, slot).outcome == "repeat"
 
 
+def test_a_late_answer_takes_no_slot_of_a_stratum_that_is_not_theirs(leased):
+    enrolment, slot = leased
+    slots.release_leases(enrolment=enrolment)
+    Slot.objects.update(stratum="origin: Asia")
+    assert send(enrolment, slot).outcome == "surplus"
+
+
+def test_a_second_answer_to_a_unit_is_a_surplus(leased):
+    enrolment, slot = leased
+    slots.release_leases(enrolment=enrolment)
+    again = slots.lease_next(enrolment=enrolment)
+    assert send(enrolment, again).outcome == "filled"
+    assert send(enrolment, slot).outcome == "surplus"
+    assert Slot.objects.get().state == SlotState.FILLED
+
+
 def test_a_wrong_clock_never_makes_an_answer_end_before_it_starts(leased):
     enrolment, slot = leased
     now = timezone.now()
@@ -166,12 +182,20 @@ def test_a_box_outside_the_image_is_refused(page):
 
 def test_a_box_on_an_attribute_that_is_not_selected_is_refused(page):
     enrolment, unit, slot = page
-    answers = [
-        Answer(option_id=option.pk, value=0, position=option.position, boxes=[(0, 0, 5, 5)])
-        for option in unit.options.all()
-    ]
-    with pytest.raises(AnswerRefused, match="belongs to a selected attribute"):
-        responses.submit(enrolment=enrolment, unit_id=unit.pk, client_key=slot.lease_key, answers=answers)
+    for shown in ({"boxes": [(0, 0, 5, 5)]}, {"whole_image": True}):
+        answers = [
+            Answer(option_id=option.pk, value=0, position=option.position, **shown)
+            for option in unit.options.all()
+        ]
+        with pytest.raises(AnswerRefused, match="belongs to a selected attribute"):
+            responses.submit(enrolment=enrolment, unit_id=unit.pk, client_key=slot.lease_key, answers=answers)
+
+
+def test_something_is_selected_and_each_selected_attribute_is_shown_in_the_image(page):
+    for selected, message in (({}, "Nothing is chosen"), ({1: []}, "draw a box")):
+        with pytest.raises(AnswerRefused, match=message):
+            mark(page, selected)
+    assert not Response.objects.exists()
 
 
 def test_none_of_the_above_excludes_the_rest(page):

@@ -122,7 +122,10 @@ def test_an_expired_lease_is_given_to_somebody_else():
     leased = slots.lease_next(enrolment=gone, now=start)
 
     assert slots.lease_next(enrolment=there, now=start + timedelta(minutes=59)) is None
+    elsewhere = factories.rating_study()
+    slots.lease_next(enrolment=factories.enrolment(elsewhere), now=start)
     assert slots.lease_next(enrolment=there, now=start + timedelta(minutes=61)).pk == leased.pk
+    assert elsewhere.slots.filter(state=SlotState.LEASED).exists(), "another study was not asked for"
 
 
 def test_a_lease_that_was_renewed_meanwhile_is_not_returned():
@@ -152,7 +155,11 @@ def test_a_changed_profile_lets_the_annotator_walk_the_queue_again():
     assert slots.lease_next(enrolment=enrolment) is None, "only slots for Asia are left"
 
     ProfileAnswer.objects.create(annotator=enrolment.annotator, field="origin", value="Asia")
+    before = Enrolment.objects.get(pk=other.pk)
+    assert before.position > 0
     slots.restart_queue(annotator=enrolment.annotator)
+    after = Enrolment.objects.get(pk=other.pk)
+    assert (after.position, after.strata) == (before.position, before.strata)
 
     assert slots.lease_next(enrolment=enrolment).unit_id == first.pk
 
@@ -191,11 +198,12 @@ def test_logging_out_gives_back_what_is_held(client):
     account = factories.user()
     enrolment = factories.enrolment(of, user=account)
     slots.lease(enrolment=enrolment, wanted=2)
+    theirs = slots.lease_next(enrolment=factories.enrolment(of))
     client.force_login(account)
 
     client.post("/accounts/logout/")
 
-    assert not Slot.objects.filter(state=SlotState.LEASED).exists()
+    assert Slot.objects.get(state=SlotState.LEASED) == theirs
 
 
 def test_slots_of_a_region_and_a_gender_go_to_whoever_meets_both():

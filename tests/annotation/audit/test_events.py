@@ -106,6 +106,8 @@ def test_filters_by_kind_study_account_and_day(page):
     def found(**asked):
         return [event.pk for event, _ in page(**asked).context["entries"]]
 
+    factories.study("silent")
+    assert {value for value, _ in page().context["form"].fields["study"].choices} == {"", "one", "other"}
     assert len(found()) == 3
     assert len(found(what="export")) == 2
     assert len(found(study="one")) == 2
@@ -182,6 +184,12 @@ def test_it_streams(admin, django_assert_max_num_queries):
         pieces = list(services.stream_events(fmt="jsonl", filters={}, by=admin))
     assert len(pieces) >= 6
     assert sum(piece.count(b"\n") for piece in pieces) == 3001
+
+
+def test_what_happens_while_it_is_taken_out_is_not_in_it(admin):
+    lines = services.stream_events(fmt="jsonl", filters={}, by=admin)
+    event()
+    assert b"".join(lines).count(b"\n") == 1
 
 
 def test_an_unknown_format_is_refused_before_anything_is_noted(client, admin):

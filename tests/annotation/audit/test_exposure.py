@@ -97,16 +97,42 @@ def test_offensive_words_and_images_are_counted_as_seen_answered_or_skipped(stud
     assert (row.answered, row.skipped) == (3, 2)
 
 
+def test_a_correction_counts_no_item_again(study):
+    who = factories.enrolment(study, consented=True).annotator
+    attention, training, *_ = units(study)
+    harsh = factories.attribute_unit(factories.task(study, kind=TaskKind.OFFENSIVENESS))
+    for unit, purpose in (
+        (attention, Purpose.ATTENTION),
+        (training, Purpose.TRAINING),
+        (harsh, Purpose.GOLD),
+    ):
+        Unit.objects.filter(pk=unit.pk).update(purpose=purpose)
+        answer(unit, who, current=False, slot=None)
+        key = f"00000000-0000-0000-0000-{unit.pk:012}"
+        Response.objects.create(
+            unit=unit, annotator=who, client_key=key, task_version=1, revision=2, submitted_at=DAY
+        )
+    row = only(study)
+    assert (row.checks, row.training, row.offensiveness, row.revised) == (2, 1, 1, 3)
+    assert (row.answered, row.surplus) == (0, 0)
+
+
 def test_who_withdrew_is_only_counted(study):
     gone = factories.enrolment(study, consented=True, pseudonym="a-gone")
     answer(units(study)[0], gone.annotator)
-    withdrawals.withdraw(annotator=gone.annotator, study=study, by=None)
+    other = factories.enrolment(factories.rating_study(), who=gone.annotator).study
+    for of in (study, other):
+        withdrawals.withdraw(annotator=gone.annotator, study=of, by=None)
+    left_elsewhere = factories.enrolment(other)
+    withdrawals.withdraw(annotator=left_elsewhere.annotator, study=other, by=None)
+    assert queries.withdrawn(None) == 2, "each person once"
     assert (list(queries.hours_page(study)), queries.withdrawn(study)) == ([], 1)
     assert b"a-gone" not in b"".join(services.stream_hours(study=study, by=None))
 
 
 def test_whoever_did_nothing_yet_is_there_with_zeros(study):
     factories.enrolment(study, pseudonym="a-idle")
+    factories.enrolment(factories.study())
     row = only(study)
     assert (row.answered, row.active_hours, row.first, row.days) == (0, 0, None, 0)
 
@@ -117,7 +143,9 @@ def test_a_study_counts_its_own_work_and_all_together_add_up(study):
     factories.enrolment(other, who=who)
     answer(units(study)[0], who)
     answer(units(other)[0], who, day=1)
+    skip(units(other)[1], who)
     assert (only(study).active_hours, only(other).active_hours) == (1.0, 1.0)
+    assert (only(study).skipped, only(other).skipped) == (0, 1)
     together = only(None)
     assert (together.active_hours, together.answered, together.studies) == (2.0, 2, 2)
     assert (together.days, together.status) == (2, "")

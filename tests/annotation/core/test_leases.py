@@ -113,6 +113,14 @@ def test_what_was_tried_before_comes_last_and_alone(world):
     assert found[4] is None
 
 
+def test_what_failed_comes_after_what_was_abandoned_and_alone_too(world):
+    failed, _abandoned = world.claim(2), world.claim(4)
+    failed.fail({job.pk: "No." for job in failed.jobs}, now=NOW)
+    later = world.after(days=1)
+    found = [world.claim(4, now=later) for _ in range(6)]
+    assert [world.numbers(claim) for claim in found] == [[3], [4], [5], [6], [1], [2]]
+
+
 def test_a_lease_that_is_renewed_is_not_claimed(world):
     mine = world.claim(6)
     assert mine.renew(now=NOW + world.leases.length() / 2) == 6

@@ -23,6 +23,7 @@ from annotation.core import strata
         ("residence: Europe and gender: not male", {"residence": "Europe"}, False),
         ("origin: Trinidad and Tobago", {"origin": "Trinidad and Tobago"}, True),
         ("question:job: nurse", {"question": "x"}, False),
+        ("job: nurse", {"question:job": "Nurse"}, True),
         (
             "origin: Trinidad and Tobago and gender: female",
             {"origin": "Trinidad and Tobago", "gender": "woman"},
@@ -112,6 +113,7 @@ def test_what_else_a_regional_stratum_asks_can_be_looked_at_before_it_is_resolve
     (clause,) = strata.parse("in-region and gender: not male", unresolved=True).clauses
     assert (clause.field, clause.negated) == ("gender", True)
     assert strata.parse("in-region", unresolved=True).clauses == ()
+    assert strata.depends_on_group("in-region and nothing else")
     with pytest.raises(ValueError, match="no profile field 'gendr'"):
         strata.parse("in-region and gendr: not male", fields=["gender"], unresolved=True)
 

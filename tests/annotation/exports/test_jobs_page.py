@@ -6,7 +6,7 @@ import zipfile
 import pytest
 from django.urls import reverse
 
-from annotation import export_files
+from annotation import export_files, policies
 from annotation.core import leases
 from annotation.core.leases import JobState
 from annotation.exports import queries as exports_queries
@@ -143,6 +143,7 @@ def test_somebody_who_is_no_admin_any_more_fetches_nothing(admin, study):
     for name, more in (("export_file", [job.pk]), ("export_list", []), ("export_page", [])):
         assert admin.get(url(name, *more)).status_code == 404
     assert admin.post(url("export_list"), {"format": "csv"}).status_code == 404
+    assert not policies.may_fetch_export(admin.admin, job)
 
 
 def test_an_unknown_action_does_nothing(admin, study):

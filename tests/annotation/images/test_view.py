@@ -70,7 +70,13 @@ def test_an_unchanged_file_is_not_sent_twice(client):
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [(EnrolmentStatus.QUALIFIED, 200), (EnrolmentStatus.INVITED, 404), (EnrolmentStatus.BLOCKED, 404)],
+    [
+        (EnrolmentStatus.TRAINING, 200),
+        (EnrolmentStatus.QUALIFIED, 200),
+        (EnrolmentStatus.FINISHED, 200),
+        (EnrolmentStatus.INVITED, 404),
+        (EnrolmentStatus.BLOCKED, 404),
+    ],
 )
 def test_an_annotator_sees_the_images_of_a_study_they_are_in(client, status, expected):
     image, user = picture(), factories.user()
@@ -83,12 +89,12 @@ def test_an_annotator_sees_the_images_of_a_study_they_are_in(client, status, exp
     assert answer.status_code == expected
 
 
-def test_strangers_and_leads_of_other_studies_do_not(client):
-    image, stranger, other = picture(), factories.user(), factories.user()
+def test_strangers_and_leads_and_annotators_of_other_studies_do_not(client):
+    image, stranger, other, elsewhere = picture(), factories.user(), factories.user(), factories.user()
     study_showing(image)
-    factories.study(leads=[other])
+    factories.enrolment(factories.study(leads=[other]), user=elsewhere)
     assert client.get(url_of(image)).status_code == 302
-    for user in (stranger, other):
+    for user in (stranger, other, elsewhere):
         client.force_login(user)
         assert client.get(url_of(image)).status_code == 404
 

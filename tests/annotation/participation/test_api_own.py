@@ -12,6 +12,9 @@ from annotation.models import (
     EnrolmentStatus,
     ProfileAnswer,
     Response,
+    Slot,
+    SlotState,
+    Study,
     StudyStatus,
 )
 from annotation.participation.services import annotators
@@ -70,6 +73,7 @@ def test_the_profile_is_asked_answered_and_taken_back_as_on_the_page(program, en
     [
         ({"field": "shoes", "choice": "x"}, "There are: origin"),
         ({"field": "gender", "choice": "queen"}, "There are: man, non-binary, woman"),
+        ({"field": "origin", "choice": "Europe"}, "Each question is answered once"),
     ],
 )
 def test_an_answer_to_no_question_is_refused_and_nothing_is_kept(program, answer, said):
@@ -84,10 +88,13 @@ def test_who_has_not_agreed_is_asked_nothing(study):
     program = Program(factories.user("new"), "annotate")
     assert is_problem(program.get(PROFILE), 409)["state"] == "no_consent"
     is_problem(program.get(PART), 404)
+    factories.enrolment(study, who=factories.annotator(user=get_user_model().objects.get(username="new")))
+    assert is_problem(program.get(PROFILE), 409)["state"] == "no_consent"
 
 
 def test_stopping_keeps_the_answers_and_coming_back_goes_on(program, study, enrolment):
-    factories.response(study.tasks.get().units.earliest("pk"), who=enrolment.annotator)
+    for of in (study, factories.rating_study()):
+        factories.response(of.tasks.get().units.earliest("pk"), who=enrolment.annotator)
     assert program.get(PART).json() == {
         "study": "words",
         "status": "qualified",
@@ -129,6 +136,27 @@ def test_the_code_for_the_platform_is_given_when_the_part_is_over(program, study
     assert program.get(PART).json()["completion_code"] == ""
     over = program.post(f"{PART}/stop").json()
     assert (over["completion_code"], over["completion_url"]) == ("C0DE", "https://crowd.example/?cc=C0DE")
+
+
+def test_the_code_is_for_all_work_done_or_a_study_that_stopped_and_not_after_withdrawing(
+    program, study, enrolment
+):
+    Study.objects.update(completion_code="C0DE")
+    Enrolment.objects.update(crowd_participant="5f9abc")
+
+    def told():
+        part = program.get(PART).json()
+        return part["done"], part["completion_code"]
+
+    assert told() == (False, "")
+    Slot.objects.update(state=SlotState.FILLED)
+    assert told() == (True, "C0DE")
+    Consent.objects.all().delete()
+    assert told() == (False, "")
+    Study.objects.update(status=StudyStatus.PAUSED)
+    assert told() == (False, "C0DE")
+    Enrolment.objects.update(status=EnrolmentStatus.WITHDRAWN)
+    assert told() == (False, "")
 
 
 def test_who_does_not_agree_is_forgotten_and_who_agreed_is_not(program, study, enrolment):

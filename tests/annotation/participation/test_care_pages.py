@@ -95,10 +95,12 @@ def test_at_the_cap_of_a_session_work_stops_until_the_session_is_over(client, am
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
 
     Enrolment.objects.update(session_started_at=timezone.now() - timedelta(hours=13))
+    assert "Enough for today" not in client.get(THANKS).text
     assert client.get("/studies/words/annotate/").status_code == 200
 
 
 def test_a_page_opened_half_way_says_that_there_is_more(client, amal):
+    Enrolment.objects.update(session_started_at=timezone.now(), session_units=1)
     page = client.get(THANKS).text
     assert "There are more items" in page
     assert "Continue" in page
@@ -169,11 +171,15 @@ def test_withdrawing_is_confirmed_and_leads_to_a_page_that_says_so(client, amal)
     assert (event.by, event.details["asked_by"]) == (None, "the annotator")
 
 
-def test_what_the_browser_keeps_of_other_studies_stays(client, amal):
-    factories.enrolment(factories.rating_study(), who=Annotator.objects.get(user=amal))
+@pytest.mark.parametrize(
+    ("status", "kept"), [(EnrolmentStatus.QUALIFIED, True), (EnrolmentStatus.SCREENED_OUT, False)]
+)
+def test_what_the_browser_keeps_of_other_studies_stays_as_long_as_they_are_in_one(client, amal, status, kept):
+    other = factories.enrolment(factories.rating_study(), who=Annotator.objects.get(user=amal))
+    Enrolment.objects.filter(pk=other.pk).update(status=status)
     page = client.post(WITHDRAW, {"choice": "delete", "sure": "on"}, follow=True)
     assert "You have withdrawn" in page.text
-    assert "Clear-Site-Data" not in page
+    assert ("Clear-Site-Data" not in page) == kept
 
 
 def test_a_study_one_withdrew_from_is_not_offered_again(client, amal, study):

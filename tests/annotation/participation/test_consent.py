@@ -81,11 +81,32 @@ def test_consent_taken_back_closes_the_way_to_the_items(client, amal, study):
     factories.enrolment(study, who=factories.annotator(user=amal), consented=True)
     Consent.objects.update(withdrawn_at=Consent.objects.get().given_at)
     assert client.get("/studies/words/annotate/").url == "/studies/words/consent/"
+    client.post("/studies/words/consent/", {"text": study.consent_texts.get().pk})
+    assert client.get("/studies/words/annotate/").status_code == 200
 
 
 def test_without_consent_there_is_no_item(client, amal, study):
     assert client.get("/studies/words/annotate/").url == "/studies/words/consent/"
     assert not Slot.objects.exclude(state=SlotState.OPEN).exists()
+
+
+def test_what_others_agreed_to_and_the_texts_of_other_studies_change_nothing(client, amal, study):
+    who = factories.annotator(user=amal)
+    Enrolment.objects.create(annotator=who, study=study, status=EnrolmentStatus.INVITED)
+    factories.enrolment(study, consented=True)
+    elsewhere = factories.rating_study(name="elsewhere")
+    factories.enrolment(elsewhere, who=who, consented=True)
+    theirs = factories.consent_text(elsewhere, version=2)
+    assert client.get("/studies/words/annotate/").url == "/studies/words/consent/"
+
+    text = study.consent_texts.get()
+    for other in (theirs, elsewhere.consent_texts.get(version=1)):
+        client.post("/studies/words/consent/", {"text": other.pk})
+    assert Enrolment.objects.get(annotator=who, study=study).status == EnrolmentStatus.INVITED
+    shown = client.get("/studies/words/consent/").context
+    assert (shown["text"], shown["others"]) == (text, [])
+    client.post("/studies/words/consent/", {"text": text.pk})
+    assert client.get("/studies/words/annotate/").status_code == 200
 
 
 def test_somebody_blocked_stays_blocked(client, amal, study):
@@ -207,8 +228,11 @@ def test_who_declines_without_having_been_let_in_just_goes_home(client, amal, st
 
 def test_a_study_with_practice_items_begins_with_them(amal, study):
     factories.attribute_unit(study.tasks.get(), "moustache", purpose=Purpose.TRAINING)
-    annotators.agree(user=amal, study=study, text_id=study.consent_texts.get().pk)
-    assert Enrolment.objects.get().status == EnrolmentStatus.TRAINING
+    without = factories.rating_study()
+    for of in (study, without):
+        annotators.agree(user=amal, study=of, text_id=of.consent_texts.get().pk)
+    statuses = dict(Enrolment.objects.values_list("study", "status"))
+    assert statuses == {study.pk: EnrolmentStatus.TRAINING, without.pk: EnrolmentStatus.QUALIFIED}
 
 
 def test_somebody_who_withdrew_cannot_agree_anew(amal, study):

@@ -75,12 +75,14 @@ def test_the_same_person_in_another_browser_is_the_same_annotator(client, study)
 
 
 def test_one_person_is_somebody_else_in_another_study(client, study):
-    factories.rating_study(name="other", completion_code="D2")
+    other = factories.rating_study(name="other", completion_url="https://platform.example/done")
     arrive(client)
     client.logout()
     client.get("/studies/other/enter/", PROLIFIC)
     first, second = Enrolment.objects.all()
     assert first.annotator != second.annotator
+    digests = {crowd.withdrawn_id(study=of, participant="5f8d0c1e") for of in (study, other)}
+    assert len(digests) == 2, "who withdrew from one is not known by it in another"
 
 
 @pytest.mark.parametrize("missing", sorted(PROLIFIC))
@@ -108,9 +110,9 @@ def test_a_parameter_given_twice_is_refused(client, study):
 
 
 def test_the_parameters_are_called_as_the_study_says(client, study):
-    study.crowd_parameters = MTURK
+    study.crowd_parameters = {**MTURK, "study": ""}
     study.save()
-    client.get(ENTER, {"workerId": "A1B2", "hitId": "3XYZ", "assignmentId": "3ABC", "turkSubmitTo": "x"})
+    client.get(ENTER, {"workerId": "A1B2", "assignmentId": "3ABC", "turkSubmitTo": "x"})
     assert Enrolment.objects.get().crowd_participant == "A1B2"
     assert client.get(ENTER, PROLIFIC).status_code == 400
 
@@ -152,6 +154,7 @@ def test_a_draft_is_not_found(client):
 
 def test_who_comes_when_all_places_are_taken_is_told_before_agreeing(client, study):
     Slot.objects.update(state=SlotState.FILLED)
+    factories.rating_study()
     page = arrive(client)
     assert "All places are taken" in page.text
     assert "This has nothing to do with you" in page.text
@@ -202,6 +205,7 @@ def test_who_has_set_a_password_since_is_asked_for_it_and_comes_back(client, stu
     assert "_auth_user_id" not in client.session
     sent = {"username": account.username, "password": "a-long-password", "next": "/studies/words/annotate/"}
     assert client.post("/accounts/login/", sent).url == "/studies/words/annotate/"
+    assert arrive(client).redirect_chain[-1][0] == "/studies/words/consent/", "who is in already is not asked"
 
 
 def test_the_code_and_the_link_are_shown_once_nothing_is_left(client, study):
@@ -297,6 +301,23 @@ def test_a_study_that_recruits_on_no_platform_lets_nobody_in_who_makes_up_an_id(
     assert page.status_code == client.get("/studies/nosuch/enter/", given).status_code == 404
     assert not Enrolment.objects.exists()
     assert not get_user_model().objects.exists()
+
+
+def test_who_was_here_before_comes_back_when_nobody_new_is_let_in(client, study):
+    arrive(client)
+    client.logout()
+    Slot.objects.update(state=SlotState.FILLED)
+    assert arrive(client).redirect_chain[-1][0] == "/studies/words/consent/"
+    client.logout()
+    Study.objects.update(status=StudyStatus.PAUSED)
+    assert arrive(client).redirect_chain[-1][0] == "/studies/words/thanks/"
+
+
+def test_a_guest_makes_room_for_the_next_one_unasked(client, study):
+    arrive(client)
+    assert arrive(client, PROLIFIC_PID="next").redirect_chain[-1][0] == "/studies/words/consent/"
+    account = Enrolment.objects.get(crowd_participant="next").annotator.user
+    assert client.session["_auth_user_id"] == str(account.pk)
 
 
 def test_who_came_from_a_platform_comes_back_when_it_no_longer_recruits(client, study):

@@ -4,7 +4,16 @@ import pytest
 
 from annotation.annotate.services import responses
 from annotation.assignment.services import slots
-from annotation.models import AuditEvent, EnrolmentStatus, Purpose, Slot, SlotState, Unit
+from annotation.models import (
+    AuditEvent,
+    Consent,
+    Enrolment,
+    EnrolmentStatus,
+    Purpose,
+    Slot,
+    SlotState,
+    Unit,
+)
 from annotation.participation.services import enrolments
 from tests import factories
 
@@ -71,19 +80,34 @@ def test_unblocking_lets_them_go_on(study, lead):
     assert not enrolments.unblock(enrolment=enrolment, by=lead)
 
 
-def test_unblocking_somebody_who_never_consented_leaves_them_invited(study, lead):
-    enrolment = factories.enrolment(study)
+def test_unblocking_somebody_who_does_not_consent_leaves_them_invited(study, lead):
+    enrolment = factories.enrolment(study, consented=True)
+    Consent.objects.update(withdrawn_at=Consent.objects.get().given_at)
+    factories.enrolment(study, consented=True)
+    factories.enrolment(factories.rating_study(), who=enrolment.annotator, consented=True)
     enrolments.block(enrolment=enrolment, by=lead)
     enrolments.unblock(enrolment=enrolment, by=lead)
     assert enrolment.status == EnrolmentStatus.INVITED
 
 
-def test_unblocking_somebody_who_answered_nothing_sends_them_back_to_training(study, lead):
-    Unit.objects.filter(position=1).update(purpose=Purpose.TRAINING)
+@pytest.mark.parametrize(
+    ("has_training", "answered", "status"),
+    [
+        (True, 0, EnrolmentStatus.TRAINING),
+        (True, 1, EnrolmentStatus.QUALIFIED),
+        (False, 0, EnrolmentStatus.QUALIFIED),
+    ],
+)
+def test_unblocking_somebody_who_answered_nothing_sends_them_back_to_training(
+    study, lead, has_training, answered, status
+):
+    trained = study if has_training else factories.rating_study()
+    Unit.objects.filter(task__study=trained, position=1).update(purpose=Purpose.TRAINING)
     enrolment = factories.enrolment(study, consented=True)
+    Enrolment.objects.update(answered=answered)
     enrolments.block(enrolment=enrolment, by=lead)
     enrolments.unblock(enrolment=enrolment, by=lead)
-    assert enrolment.status == EnrolmentStatus.TRAINING
+    assert enrolment.status == status
 
 
 def test_open_work_goes_to_others_and_they_may_go_on(study, lead):

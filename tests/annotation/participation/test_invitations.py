@@ -37,7 +37,10 @@ def invite(study, lead, **fields):
 
 def test_an_account_that_follows_a_link_is_invited_and_counted(study, lead):
     made = invite(study, lead, label="  pilot   group ", max_uses=2)
+    other = invite(study, lead, max_uses=invitations.MOST_USES)
     person = factories.user()
+    elsewhere = factories.enrolment(factories.study(), user=person)
+    factories.enrolment(study)
     enrolment, new = invitations.accept(code=made.code, user=person)
     made.refresh_from_db()
     assert (made.label, made.uses) == ("pilot group", 1)
@@ -45,6 +48,9 @@ def test_an_account_that_follows_a_link_is_invited_and_counted(study, lead):
     assert enrolment.status == EnrolmentStatus.INVITED
     assert enrolment.invitation == made
     assert enrolment.annotator.user == person
+    assert enrolment.annotator == elsewhere.annotator
+    other.refresh_from_db()
+    assert other.uses == 0
 
 
 def test_following_it_again_is_not_counted_even_after_it_ended(study, lead):
@@ -85,9 +91,10 @@ def test_a_link_ends_at_its_moment(study, lead):
 
 
 def test_a_link_that_was_taken_back_lets_nobody_in(study, lead):
-    made = invite(study, lead)
+    made, other = invite(study, lead), invite(study, lead)
     assert invitations.revoke(invitation=made, by=lead)
     assert not invitations.revoke(invitation=made, by=lead)
+    assert invitations.look_up(code=other.code) == other
     with refused("revoked"):
         invitations.accept(code=made.code, user=factories.user())
     with refused("revoked"):
@@ -159,6 +166,13 @@ def test_making_and_taking_back_a_link_is_on_record_without_its_code(study, lead
     ]
     assert events[0].details == {"label": "pilot", "max_uses": 3}
     assert events[1].details == {"label": "pilot", "uses": 0}
+
+
+def test_a_first_link_is_made_once_and_not_where_a_platform_sends_people(study, lead):
+    recruited = factories.study(completion_code="C1")
+    for of in (study, study, recruited):
+        invitations.create_first(study=of, by=lead)
+    assert Invitation.objects.get().study == study
 
 
 @pytest.fixture

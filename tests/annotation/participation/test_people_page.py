@@ -112,8 +112,24 @@ def test_who_withdrew_is_counted_and_not_listed(page, study):
     shown = page()
     assert [row.enrolment.annotator.pseudonym for row in shown.context["page"].rows] == ["a-here"]
     assert "a-gone" not in shown.text
-    assert shown.context["page"].withdrawn == 1
+    assert (shown.context["page"].withdrawn, shown.context["page"].total) == (1, 1)
     assert page("person_action", gone.pk, "block").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("status", "may_be"),
+    [
+        (EnrolmentStatus.QUALIFIED, True),
+        (EnrolmentStatus.BLOCKED, False),
+        (EnrolmentStatus.SCREENED_OUT, False),
+    ],
+)
+def test_who_is_out_already_is_not_offered_for_blocking(page, study, status, may_be):
+    enrolment = factories.enrolment(study)
+    Enrolment.objects.update(status=status)
+    shown = page()
+    assert [row.may_be_blocked for row in shown.context["page"].rows] == [may_be]
+    assert (reverse("person_action", args=[study.name, enrolment.pk, "block"]) in shown.text) == may_be
 
 
 def test_simulated_annotators_are_marked(page, study):
@@ -213,6 +229,24 @@ def test_a_closed_study_makes_no_links(client, lead):
     sent = client.post(reverse("invitations", args=[closed.name]), {"label": "late"})
     assert "closed" in sent.text
     assert not Invitation.objects.exists()
+
+
+def test_the_link_to_pass_on_is_one_that_works_for_anybody(page, study, lead):
+    now = timezone.now()
+    invitations.create(study=study, by=lead, max_uses=5)
+    invitations.create(study=study, by=lead, expires_at=now + timedelta(days=1))
+    invitations.revoke(invitation=invitations.create(study=study, by=lead), by=lead)
+    assert page("invitations").context["link"] == ""
+    made = invitations.create(study=study, by=lead)
+    assert made.code in page("invitations").context["link"]
+
+
+def test_that_a_study_was_opened_is_said_while_it_is_open(client, lead, study):
+    client.force_login(lead)
+    url = reverse("invitations", args=[study.name])
+    assert client.get(url, {"opened": ""}).context["opened"]
+    type(study).objects.update(status=StudyStatus.PAUSED)
+    assert not client.get(url, {"opened": ""}).context["opened"]
 
 
 def test_a_link_of_another_study_cannot_be_taken_back(client, lead, study):

@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.assignment.services import slots
-from annotation.models import Annotator, ProfileAnswer, Region, Slot, SlotState
+from annotation.models import Annotator, Enrolment, EnrolmentStatus, ProfileAnswer, Region, Slot, SlotState
 from annotation.participation import profile_fields
 from annotation.participation.services import annotators
 from annotation.participation.services.annotators import ProfileEntry
@@ -79,6 +79,9 @@ def test_what_was_said_is_shown_again_and_can_be_taken_back(client, amal):
     page = client.get("/profile/").text
     assert 'value="Europe" selected' in page
     assert page.count(" checked") == 1
+    # also an answer to what nobody asks any more
+    ProfileAnswer.objects.create(annotator=Annotator.objects.get(), field="residence", value="Europe")
+    assert "Where you live" in client.get("/profile/").text
 
     client.post("/profile/", {"origin": ""})
     assert kept() == {}
@@ -172,6 +175,7 @@ QUESTIONS = [
 )
 def test_regions_are_asked_for_only_where_a_stratum_needs_them(client, at_work, strata, asked, not_asked):
     at_work().tasks.update(strata=list(strata))
+    factories.annotator(profile={"residence": "Europe", "identity_region": "Europe"})
     for page in ("/studies/words/profile/", "/profile/"):
         shown = client.get(page).text
         assert [words for words in asked if words not in shown] == []
@@ -214,6 +218,13 @@ def test_residence_lets_somebody_judge_the_in_region_items(client, at_work, amal
     client.post("/studies/words/profile/", {"residence": "South Asia"})
     assert client.get("/studies/words/annotate/").status_code == 200
     assert study.slots.filter(annotator__user=amal).exists()
+
+
+def test_a_study_one_withdrew_from_asks_nothing_more(client, at_work):
+    at_work(questions=QUESTIONS)
+    assert "What you do" in client.get("/profile/").text
+    Enrolment.objects.update(status=EnrolmentStatus.WITHDRAWN)
+    assert "What you do" not in client.get("/profile/").text
 
 
 def test_what_another_study_asked_is_left_alone(client, at_work, amal):

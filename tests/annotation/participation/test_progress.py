@@ -6,7 +6,8 @@ import pytest
 from django.db import connection
 
 from annotation.annotate.services import items, responses
-from annotation.models import Enrolment, EnrolmentStatus, Option, Purpose, Study, Unit
+from annotation.assignment.services import slots
+from annotation.models import Enrolment, EnrolmentStatus, Option, Purpose, Study, StudyStatus, TaskKind, Unit
 from annotation.participation.queries import enrolments
 from tests import factories
 
@@ -90,9 +91,32 @@ def test_there_are_never_more_checks_in_the_total_than_there_are_checks(client, 
 
 
 def test_who_is_not_in_the_study_yet_reads_the_same_total(client, study):
+    factories.enrolment(study)
     client.force_login(factories.user())
     assert "12 items, at your own pace" in client.get("/").text
     assert "There are 12 items" in client.get("/studies/words/").text
+
+
+def test_the_items_and_checks_of_all_tasks_are_added_up(study):
+    Study.objects.update(gold_rate=0.5)
+    harsh = factories.task(study, kind=TaskKind.OFFENSIVENESS)
+    for purpose in (Purpose.DATA, Purpose.GOLD):
+        factories.attribute_unit(harsh, purpose=purpose)
+    assert enrolments.total_units(study_id=study.pk) == 11 + 4
+    assert enrolments.total_units(study_id=study.pk, kind=TaskKind.OFFENSIVENESS) == 1
+
+
+def test_a_study_needs_answers_while_somebody_holds_the_last_item():
+    study = factories.rating_study(texts=["hat"], strata=("any",))
+    slots.lease_next(enrolment=factories.enrolment(study))
+    assert enrolments.has_unfilled_slots(study=study)
+
+
+def test_open_studies_come_first(enrolment, study):
+    paused = factories.study(title="a", status=StudyStatus.PAUSED)
+    factories.enrolment(paused, who=enrolment.annotator)
+    cards = enrolments.study_cards(enrolment.annotator.user)
+    assert [card.study for card in cards] == [study, paused]
 
 
 def test_the_total_is_found_without_walking_the_units(study, django_assert_num_queries):

@@ -51,6 +51,12 @@ def amal(study):
     who = factories.annotator(user=factories.user("amal"), profile={"gender": "woman"})
     enrolment = factories.enrolment(study, who=who, consented=True)
     answer(enrolment, value=3, justification="my grandmother wore one")
+    skip(enrolment)
+    slots.lease_next(enrolment=enrolment)
+    return who
+
+
+def skip(enrolment) -> None:
     skipped = slots.lease_next(enrolment=enrolment)
     responses.skip(
         enrolment=enrolment,
@@ -59,8 +65,6 @@ def amal(study):
         reason=SkipReason.UPSETTING,
         note="it happened to me",
     )
-    slots.lease_next(enrolment=enrolment)
-    return who
 
 
 def answer(enrolment, *, value: int = 5, justification: str = "") -> Response:
@@ -121,6 +125,7 @@ def test_somebody_else_is_asked_in_their_place(study, amal):
 
 def test_their_own_words_are_erased_and_their_consent_ends(study, amal):
     withdraw(amal, study)
+    assert Enrolment.objects.get().crowd_participant == ""
     assert Judgement.objects.get().justification == ""
     assert not Skip.objects.exists()
     assert not ProfileAnswer.objects.exists()
@@ -161,10 +166,37 @@ def test_a_profile_goes_with_the_last_study_of_somebody_who_left_the_others(stud
 def test_another_study_of_the_same_annotator_is_left_alone(study, amal):
     other = factories.enrolment(factories.rating_study(name="other"), who=amal, consented=True)
     kept = answer(other)
+    skip(other)
+    slots.lease_next(enrolment=other)
     withdraw(amal, study)
     kept.refresh_from_db()
     assert (kept.withdrawn_at, kept.current, kept.slot is None) == (None, True, False)
     assert Consent.objects.filter(withdrawn_at__isnull=True).count() == 1
+    assert Skip.objects.count() == 1
+    assert set(other.study.slots.filter(annotator=amal).values_list("state", flat=True)) == {
+        SlotState.FILLED,
+        SlotState.LEASED,
+    }
+
+
+def test_slots_that_are_open_again_keep_their_order(study):
+    enrolment = factories.enrolment(study)
+    units = [answer(enrolment).unit_id for _ in range(2)]
+    last = max(study.slots.values_list("queue", flat=True))
+    withdraw(enrolment.annotator, study)
+    reopened = study.slots.filter(queue__gt=last).order_by("queue")
+    assert list(reopened.values_list("unit", flat=True)) == units
+
+
+def test_what_others_did_in_the_study_is_left_alone(study, amal):
+    other = factories.enrolment(study, consented=True)
+    kept = answer(other)
+    skip(other)
+    withdraw(amal, study)
+    kept.refresh_from_db()
+    assert (kept.withdrawn_at, kept.slot.state) == (None, SlotState.FILLED)
+    assert Consent.objects.filter(withdrawn_at__isnull=True).count() == 1
+    assert Skip.objects.count() == 1
 
 
 def test_earlier_revisions_checks_and_surplus_are_withdrawn_too(study):
@@ -220,10 +252,15 @@ def test_withdrawing_twice_is_withdrawing_once(study, amal):
 
 def test_withdrawing_again_takes_back_what_is_there_again(study, amal):
     """Such as what came back with a copy of the database."""
+    Enrolment.objects.update(crowd_participant="5f8d0c1e")
     withdraw(amal, study)
+    before = Response.objects.get()
     factories.response(study.tasks.get().units.first(), who=amal)
     withdraw(amal, study)
     assert not Response.objects.filter(withdrawn_at__isnull=True).exists()
+    assert Response.objects.get(pk=before.pk).withdrawn_at == before.withdrawn_at
+    arrival = crowd.Arrival(participant="5f8d0c1e", session="s-2")
+    assert crowd.enrolment_of(study=study, arrival=arrival) is not None
 
 
 def test_who_is_not_in_the_study_has_nothing_to_withdraw(study):

@@ -1,0 +1,76 @@
+"""What others hold, took first or answered, and what somebody holds in another study."""
+
+import pytest
+
+from annotation.assignment.services import slots
+from annotation.models import Enrolment, EnrolmentStatus, Slot, SlotState
+from tests import factories
+from tests.annotation.assignment.test_slots import answer, rated
+
+pytestmark = pytest.mark.django_db
+
+
+def test_nothing_is_given_to_somebody_who_was_blocked_meanwhile():
+    enrolment = factories.enrolment(factories.rating_study())
+    Enrolment.objects.update(status=EnrolmentStatus.BLOCKED)
+    assert slots.lease_next(enrolment=enrolment) is None
+
+
+def test_what_they_hold_in_another_study_is_not_given_here():
+    who = factories.annotator()
+    here, elsewhere = (factories.enrolment(factories.rating_study(), who=who) for _ in range(2))
+    slots.lease_next(enrolment=elsewhere)
+    assert slots.lease_next(enrolment=here).study == here.study
+    assert slots.release_leases(enrolment=here) == 1
+    assert elsewhere.study.slots.filter(state=SlotState.LEASED).count() == 1
+
+
+def test_a_unit_answered_as_a_surplus_does_not_come_again():
+    of = factories.study()
+    rated(of, units=1, strata=("any",))
+    late, quick = factories.enrolment(of), factories.enrolment(of)
+    leased = slots.lease_next(enrolment=late)
+    slots.release_leases(enrolment=late)
+    answer(quick, slots.lease_next(enrolment=quick))
+    assert answer(late, leased).outcome == "surplus"
+    Slot.objects.update(state=SlotState.OPEN, annotator=None, queue=99)
+    assert slots.lease_next(enrolment=late) is None
+
+
+def test_a_slot_that_somebody_else_takes_first_stays_ahead(monkeypatch):
+    of = factories.study()
+    rated(of, units=2, strata=("any",))
+    quick, enrolment = factories.enrolment(of), factories.enrolment(of)
+    find = slots.open_slots
+
+    def found_late(**asked):
+        found = find(**asked)
+        monkeypatch.setattr(slots, "open_slots", find)
+        slots.lease_next(enrolment=quick)
+        return found
+
+    monkeypatch.setattr(slots, "open_slots", found_late)
+    second = of.slots.get(unit__position=2)
+    assert slots.lease_next(enrolment=enrolment) == second
+    assert Enrolment.objects.get(pk=enrolment.pk).position == 0
+    assert Slot.objects.get(unit__position=1).annotator == quick.annotator
+
+
+def test_what_is_returned_keeps_its_order():
+    of = factories.study()
+    first, second, third = rated(of, units=3, strata=("any",))
+    enrolment = factories.enrolment(of)
+    slots.lease(enrolment=enrolment, wanted=2)
+    slots.release_leases(enrolment=enrolment)
+    leased = slots.lease(enrolment=factories.enrolment(of), wanted=3)
+    assert [slot.unit for slot in leased] == [third, first, second]
+
+
+def test_who_holds_the_last_item_is_not_done():
+    of = factories.study()
+    rated(of, units=1, strata=("any",))
+    enrolment = factories.enrolment(of)
+    slot = slots.lease_next(enrolment=enrolment)
+    assert not slots.is_done(enrolment=enrolment)
+    answer(enrolment, slot)
+    assert slots.is_done(enrolment=enrolment)
