@@ -53,11 +53,12 @@ def test_one_that_was_killed_is_missed_until_another_took_its_place():
     Worker.objects.create(name="killed", seen_at=now, **here)
     Worker.objects.create(name="elsewhere", seen_at=now, **here | {"host": "another"})
     Worker.objects.create(name="of another queue", seen_at=now, **here | {"queue": "default"})
+    Worker.objects.create(name="ill", seen_at=now, ill_at=now, error="It broke.", **here)
     workers.report(queue="gpu", now=now + timedelta(seconds=1))
     assert Worker.objects.filter(name="killed").exists(), "it may live yet"
     workers.report(queue="gpu", now=now + timedelta(minutes=3))
     assert not Worker.objects.filter(name="killed").exists()
-    assert Worker.objects.filter(name__in=["elsewhere", "of another queue"]).count() == 2
+    assert Worker.objects.filter(name__in=["elsewhere", "of another queue", "ill"]).count() == 3
 
 
 def test_the_memory_of_the_card_is_what_all_use_of_it(monkeypatch, settings):
