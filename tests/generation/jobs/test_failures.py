@@ -109,9 +109,10 @@ def test_a_model_is_freed_before_another_is_loaded(monkeypatch):
 
 
 def test_a_small_card_does_not_slow_a_large_one(model):
-    run = run_of_pictures(20)
+    run, other = run_of_pictures(20), run_of_pictures(1)
     model.batch = 16
     BatchSize.objects.create(run=run, device="a small card", size=2)
+    BatchSize.objects.create(run=other, device="cpu", size=2)
     work.work(run_id=run.pk)
     assert model.asked == [16, 4]
 

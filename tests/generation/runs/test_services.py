@@ -172,6 +172,7 @@ class TestReading:
 
     def test_references_are_left_out_with_a_note(self, shown):
         factories.image(index=9, image_set=shown)
+        factories.image(image_set=factories.image_set("another"))
         plan = plans.plan_captions_or_embeddings(recipe=CaptionRecipe(backend="fake"), image_set=shown)
         assert plan.total == 3
         assert "1 image has no file" in plan.notes[0]
