@@ -100,8 +100,9 @@ def test_texts_are_embedded_beside_images(model, monkeypatch):
     [expected] = backends.load(recipe).encode_texts(["they"])
     assert (found["they"] == expected).all()
     assert image_vectors(before).vectors.shape == (5, len(expected))
-    with pytest.raises(PlanRefused, match="cannot be embedded"):
-        plans.plan_captions_or_embeddings(recipe=recipe, image_set=images, texts=["x" * 501])
+    for odd in ("x" * 501, " ", "a\0b"):
+        with pytest.raises(PlanRefused, match="cannot be embedded"):
+            plans.plan_captions_or_embeddings(recipe=recipe, image_set=images, texts=[odd])
 
 
 _CAPTIONS = CaptionRecipe(backend="fake", count=1)

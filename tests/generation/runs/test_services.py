@@ -325,6 +325,13 @@ class TestCancel:
         )
         runs.cancel(run=run, by=None)
         assert set(run.jobs.values_list("pk", flat=True)) == {made.pk, held.pk}
+        plan = plans.plan_images(
+            recipe=world.recipe(), groups=[factories.group("Indian")], image_set="trial"
+        )
+        assert plans.preview(plan).added == 4, "the worker may still make it"
+        Job.objects.filter(pk=held.pk).update(claim=None, lease_expires_at=None, state=JobState.PENDING)
+        world.fail(held)
+        assert plans.preview(plan).added == 5
 
     def test_a_picture_whose_file_is_made_again_keeps_its_job(self):
         run = world.put(world.planned("Indian").run, RunState.RUNNING)

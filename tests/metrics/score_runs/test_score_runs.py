@@ -111,6 +111,28 @@ def test_a_run_that_waits_is_not_confirmed_before_it_has_scores():
     assert (again, again.confirmed_at) == (waiting, None)
 
 
+def test_intervals_are_of_a_run_that_has_some():
+    study = depiction_study()
+    run = score_runs.compute(run_id=score_runs.request(study=study, **WANTED).pk)
+    without = score_runs.request(study=study, **WANTED | {"resamples": 0})
+    score_runs.compute(run_id=without.pk)
+    assert (run.intervals, without.intervals, without.digest) == ("bootstrap", "none", run.digest)
+    assert queries.run_with_intervals(study, "tendency", "corrected", run.digest) == run
+
+
+def test_a_failed_run_is_told_of_until_the_same_scores_are_there():
+    study, lead = depiction_study(), factories.user(lead=True)
+    failed = score_runs.request(study=study, **WANTED)
+    before = timezone.now() - timedelta(hours=1)
+    ScoreRun.objects.filter(pk=failed.pk).update(state=JobState.FAILED, error="no", finished_at=before)
+    score_runs.compute(run_id=score_runs.request(study=study, **WANTED | {"variant": "published"}).pk)
+    other = score_runs.compute(run_id=score_runs.request(study=study, **WANTED | {"seed": 5}).pk)
+    ScoreRun.objects.filter(pk=other.pk).update(parameters='{"odd": "1"}')
+    assert queries.failed_runs(lead, study) == [failed]
+    score_runs.compute(run_id=score_runs.request(study=study, **WANTED | {"seed": 5}).pk)
+    assert queries.failed_runs(lead, study) == []
+
+
 def add_answer(study):
     unit = factories.page_unit(study.tasks.get(), picture=factories.image(index=8))
     factories.response(unit)
