@@ -112,6 +112,9 @@ def test_a_running_run_is_paused_first():
     run = world.put(world.planned("Indian").run, RunState.RUNNING)
     with pytest.raises(RunRefused, match="Pause it first"):
         runs.discard(run=run, by=None)
+    with pytest.raises(PlanRefused, match="another recipe") as told:
+        world.planned("Indian", seed=2)
+    assert "discard" not in str(told.value), "it makes something yet"
     assert "discard" not in runs.available_actions(RunState.RUNNING, done=0, failed=0)
 
 

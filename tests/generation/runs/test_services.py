@@ -325,9 +325,7 @@ class TestCancel:
         )
         runs.cancel(run=run, by=None)
         assert set(run.jobs.values_list("pk", flat=True)) == {made.pk, held.pk}
-        plan = plans.plan_images(
-            recipe=world.recipe(), groups=[factories.group("Indian")], image_set="trial"
-        )
+        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], image_set="trial")
         assert plans.preview(plan).added == 4, "the worker may still make it"
         Job.objects.filter(pk=held.pk).update(claim=None, lease_expires_at=None, state=JobState.PENDING)
         world.fail(held)
