@@ -11,6 +11,7 @@ from annotation.models import (
     Option,
     OptionRole,
     Purpose,
+    Response,
     StudyStatus,
     TaskKind,
     Unit,
@@ -127,6 +128,9 @@ class TestPull:
         (of_mexican,) = found.values()
         assert of_mexican.stereotypical == ("sombrero",)
         assert set(of_mexican.random) <= {"kind", "poor"}
+        # if nobody's rating stands, it did not ask
+        Response.objects.update(current=False)
+        assert len(identity_groups.attributes_by_group(study, [factories.group("Indian")])) == 1
 
     @pytest.mark.parametrize("listed", [True, False])
     def test_a_group_that_the_pages_lack_is_drawn_from_what_the_studys_file_drew_from(self, listed):

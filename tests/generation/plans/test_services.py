@@ -125,6 +125,11 @@ class TestSets:
         with pytest.raises(PlanRefused, match="another recipe"):
             world.planned("Indian", seed=2)
 
+    def test_more_are_made_as_the_latest_were(self):
+        for number in (2, 3):
+            world.planned("Indian", images_per_prompt=number)
+        assert image_sets.recipe_of_image_set("trial").images_per_prompt == 3
+
     def test_a_run_that_was_cancelled_before_it_made_anything_does_not_hold_a_set(self):
         run = world.planned("Indian", seed=1).run
         runs.cancel(run=run, by=None)

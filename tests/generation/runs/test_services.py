@@ -380,3 +380,9 @@ class TestRetry:
         run = world.put(world.planned("Indian").run, RunState.CANCELLED)
         with pytest.raises(RunRefused, match="was cancelled"):
             runs.retry(run=run, by=None)
+
+
+def test_who_resumes_a_run_that_hardly_fails_accepts_no_failures():
+    run = world.put(world.planned("Indian").run, RunState.PAUSED)
+    assert runs.resume(run=run, by=None)
+    assert not Run.objects.get(pk=run.pk).failures_accepted
