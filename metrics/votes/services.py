@@ -62,7 +62,7 @@ def save_votes(*, study: Study, name: str = "", by: User | None) -> Source:
         raise VotesRefused(f"An association has more than {MOST_VOTES:,} votes of one pool.")
     ratings: dict[tuple[int, int], list[float]] = {}
     for pair, value in zip(rated.pairs, rated.values.tolist(), strict=True):
-        if pair.group_id and value != _UNSURE:  # as in the export in SeeGULL's format
+        if value != _UNSURE:  # as in the export in SeeGULL's format
             ratings.setdefault((pair.group_id, pair.attribute_id), []).append(value)
     rows = [
         _association(pair.group_id, pair.attribute_id, inside, outside, ratings)

@@ -50,8 +50,7 @@ def claim(
             return None
         jobs = Job.objects.filter(run_id=run_id).order_by("pk")
         if leave_own:
-            recently = Q(not_before__isnull=False, not_before__gt=now - lease_length())
-            jobs = jobs.exclude(recently, worker=worker[:200])
+            jobs = jobs.exclude(not_before__gt=now - lease_length(), worker=worker[:200])
         return JOBS.claim(jobs, limit=limit, now=now, key=key, worker=worker[:200])
 
 

@@ -50,7 +50,8 @@ def test_scores_that_are_computed_are_announced_and_those_that_failed_are_not(mo
 def test_a_run_that_ends_is_announced_to_each_study_that_shows_its_images():
     run = run_of_pictures(2)
     shows, other = factories.study("shows"), factories.study("other")
-    factories.task(shows, kind=TaskKind.DEPICTION, image_set=run.image_set)
+    for version in (1, 2):
+        factories.task(shows, kind=TaskKind.DEPICTION, image_set=run.image_set, version=version)
     mine = listen(shows, "run.finished")
     listen(other, "run.finished")
     assert not claims.close_run(run_id=run.pk)

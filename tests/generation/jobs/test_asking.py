@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from datetime import timedelta
 
 import pytest
@@ -78,6 +79,16 @@ def test_a_server_that_is_away_costs_no_attempt(server):
     while work.work(run_id=run.pk):
         pass
     assert counted(run) == {JobState.DONE: 2}
+
+
+def test_a_storage_that_is_away_for_one_asking_costs_no_attempt_and_stops_no_other(server, monkeypatch):
+    monkeypatch.setattr(pauses, "SERVER_SECONDS", 60)
+    server().answers["a"] = OSError(errno.EIO, "Input/output error")
+    run = run_of("a", "b")
+    assert work.work(run_id=run.pk) == 1
+    job = run.jobs.get(key="a")
+    assert (job.state, job.attempts) == (JobState.PENDING, 0)
+    assert "tried again every minute" in job.error
 
 
 @pytest.mark.parametrize("seconds", [7200.0, 90.0])

@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotation.core.leases import JobState
 from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
+from tests.generation.answers.answered import a_run
 from tests.generation.jobs.world import run_of_pictures
 from tests.waiting import PATIENCE_SECONDS
 
@@ -75,6 +76,54 @@ def test_a_paused_run_is_not_closed_and_is_not_paused_again(db):
     assert not claims.close_run(run_id=run.pk)
     assert not claims.pause_run(run_id=run.pk, error="no weights")
     assert Run.objects.get(pk=run.pk).error == ""
+
+
+def test_what_a_worker_gave_back_is_left_to_others_for_the_length_of_a_lease(run, settings):
+    settings.JOB_LEASE_SECONDS = 60
+    claim(run, 6).release(not_before=NOW)
+
+    def mine(seconds):
+        with transaction.atomic():
+            found = claims.claim(
+                run_id=run.pk, limit=6, worker="here 1", leave_own=True, now=NOW + timedelta(seconds=seconds)
+            )
+            transaction.set_rollback(True)
+        return len(found.jobs) if found else 0
+
+    assert [mine(59), mine(61)] == [0, 6]
+    run.jobs.filter(number=1).update(not_before=None)
+    assert mine(59) == 1, "it was not begun"
+
+
+@pytest.mark.parametrize(
+    ("failed", "waiting", "done", "fails"),
+    [(10, 0, 9, True), (10, 0, 10, False), (9, 0, 0, False), (4, 6, 9, True)],
+)
+def test_a_run_mostly_fails_when_more_jobs_failed_than_are_done(db, failed, waiting, done, fails):
+    run = a_run(state=RunState.RUNNING)
+    states = [(JobState.FAILED, 3, "no")] * failed + [(JobState.PENDING, 1, "no")] * waiting
+    states += [(JobState.DONE, 1, "")] * done
+    # given back by a worker that was not to blame, or could not reach the storage: no failure
+    states += [(JobState.PENDING, 0, "the storage is away"), (JobState.PENDING, 1, "")] * 5
+    Job.objects.bulk_create(
+        Job(run=run, key=str(n), number=1, state=state, attempts=attempts, error=error, finished_at=NOW)
+        for n, (state, attempts, error) in enumerate(states)
+    )
+    assert bool(claims.mostly_fails(run.pk)) is fails
+
+
+def test_who_holds_a_run_back_claims_nothing_earlier_and_touches_no_other_job(run):
+    soon, late = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
+    held = claim(run, 1)
+    run.jobs.filter(number=2).update(not_before=late)
+    run.jobs.filter(number=3).update(not_before=NOW)
+    run.jobs.filter(number=4).update(state=JobState.FAILED, error="no", finished_at=NOW)
+    other = run_of_pictures(1)
+    claims.hold_back(run_id=run.pk, until=soon)
+    found = list(run.jobs.order_by("number").values_list("not_before", flat=True))
+    assert found == [None, late, soon, None, soon, soon]
+    assert held.held().count() == 1
+    assert other.jobs.get().not_before is None
 
 
 @pytest.mark.django_db(transaction=True)

@@ -6,11 +6,13 @@ import errno
 import gc
 import weakref
 from dataclasses import replace
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 from django.core.files.storage import default_storage
 from django.db import OperationalError, connection
+from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.images import files as image_files
@@ -77,6 +79,21 @@ def test_out_of_memory_is_no_failure_halves_the_batch_and_is_remembered(model):
     assert max(other.asked, default=0) <= 4
 
 
+def test_a_model_that_took_less_by_itself_is_not_given_more(model, monkeypatch):
+    draw = model.generate
+
+    def generate(wanted):
+        if len(wanted) > 1:
+            model.batch = 1
+        return draw(wanted)
+
+    model.batch, model.holds = 16, 1
+    monkeypatch.setattr(model, "generate", generate)
+    run = run_of_pictures(3)
+    assert work.work(run_id=run.pk) == 3
+    assert model.asked == [3, 1, 1, 1]
+
+
 def test_a_model_is_freed_before_another_is_loaded(monkeypatch):
     """Its parts refer to each other, so it would stay where it is, and two do not fit on most cards."""
     before = Moody()
@@ -92,9 +109,10 @@ def test_a_model_is_freed_before_another_is_loaded(monkeypatch):
 
 
 def test_a_small_card_does_not_slow_a_large_one(model):
-    run = run_of_pictures(20)
+    run, other = run_of_pictures(20), run_of_pictures(1)
     model.batch = 16
     BatchSize.objects.create(run=run, device="a small card", size=2)
+    BatchSize.objects.create(run=other, device="cpu", size=2)
     work.work(run_id=run.pk)
     assert model.asked == [16, 4]
 
@@ -220,9 +238,9 @@ def test_a_worker_that_is_stopped_while_the_storage_is_away_gives_its_jobs_back_
 
 
 def test_images_that_the_storage_does_not_give_are_tried_again_and_use_up_no_try(model, monkeypatch):
-    monkeypatch.setattr(pauses, "STORAGE_SECONDS", 0)
-    pictures = run_of_pictures(3)
+    pictures, rested = run_of_pictures(3), []
     work.work(run_id=pictures.pk)
+    monkeypatch.setattr(session.Session, "_rest", lambda worker: rested.append(1))
     monkeypatch.setattr(backends, "load", backends_load)
     run = run_over(list(Image.objects.all()), EmbeddingRecipe(backend="fake", model="fake"))
     opened = []
@@ -234,6 +252,13 @@ def test_images_that_the_storage_does_not_give_are_tried_again_and_use_up_no_try
         return default_storage.open(name, *mode)
 
     monkeypatch.setattr(handlers, "default_storage", SimpleNamespace(open=away))
+    before = timezone.now()
+    again(run)
+    assert counted(run) == {"done": 1, "pending": 2}
+    assert rested == [1]
+    waiting = run.jobs.filter(state=JobState.PENDING)
+    assert min(waiting.values_list("not_before", flat=True)) >= before + timedelta(seconds=60)
+    waiting.update(not_before=None)
     again(run)
     assert counted(run) == {"done": 3}
     assert set(run.jobs.values_list("attempts", flat=True)) == {1}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.db.models import Q
 from django.utils import timezone
 
 from annotation.core.leases import JobState
@@ -77,13 +80,33 @@ def test_whole_batches_that_fail_in_a_row_make_the_worker_ill_and_use_up_no_try(
 
 def test_what_failed_in_a_batch_counts_once_the_worker_proves_to_be_well(model, me, healthy, settings):
     settings.JOB_RETRY_SECONDS = 60
-    run = run_of_pictures(40)
-    for seed in run.jobs.filter(number__lte=16).values_list("seed", flat=True):
+    run = run_of_pictures(56)
+    # two batches, one that is well, and two more
+    bad = run.jobs.filter(Q(number__lte=16) | Q(number__gt=24, number__lte=40))
+    for seed in bad.values_list("seed", flat=True):
         model.fails[seed] = ValueError("this prompt is too long")
     Run.objects.filter(pk=run.pk).update(failures_accepted=True)
     assert work.work(run_id=run.pk) == 24
-    assert set(run.jobs.filter(number__lte=16).values_list("attempts", "state")) == {(1, JobState.PENDING)}
+    assert set(bad.values_list("attempts", "state")) == {(1, JobState.PENDING)}
     assert not Worker.objects.exclude(ill_at=None).exists()
+
+
+def test_a_run_that_made_something_is_not_to_blame_though_its_worker_is_the_only_one(model, me):
+    run = run_of_pictures(100)
+    fail_from(model, run, 9, ValueError("the numbers are wrong"))
+    with pytest.raises(WorkerIll):
+        work.work(run_id=run.pk)
+    assert state(run) == (RunState.RUNNING, "")
+
+
+def test_jobs_that_failed_before_make_nobody_ill(model, me, healthy, settings):
+    settings.JOB_RETRY_SECONDS = 60
+    run = run_of_pictures(4)
+    run.jobs.update(attempts=1)
+    fail_from(model, run, 1, ValueError("this prompt is too long"))
+    Run.objects.filter(pk=run.pk).update(failures_accepted=True)
+    assert work.work(run_id=run.pk) == 0
+    assert set(run.jobs.values_list("attempts", "state")) == {(2, JobState.PENDING)}
 
 
 def test_a_job_that_a_sick_worker_gave_back_goes_to_another_worker_first(model, me, healthy):
@@ -113,16 +136,35 @@ def test_a_job_that_makes_every_device_fail_is_not_tried_forever(model, settings
 
 
 def test_a_run_on_which_three_workers_in_a_row_fall_ill_pauses(model):
-    run = run_of_pictures(8)
+    run, other = run_of_pictures(8), run_of_pictures(1)
+    work.work(run_id=other.pk)
     fail_from(model, run, 1, SICK)
     for time in range(3):
         assert state(run)[0] == RunState.RUNNING, time
+        other.jobs.update(finished_at=timezone.now())
         workers.report(queue="gpu")
         with pytest.raises(WorkerIll):
             work.work(run_id=run.pk)
     assert state(run)[0] == RunState.PAUSED
     assert "3 workers in a row" in run.error
     assert "illegal memory access" in run.error
+
+
+def test_who_fell_ill_before_it_last_made_something_or_on_another_run_does_not_count(model, me):
+    run, other = run_of_pictures(8), run_of_pictures(1)
+    model.batch = 1
+    work.work(run_id=run.pk, batches=1)
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(started_at=now - timedelta(hours=9))
+    run.jobs.filter(state=JobState.DONE).update(finished_at=now - timedelta(hours=3))
+    for hours, of in ((5, run), (4, run), (2, other), (1, other)):
+        worker = {"name": f"gpu elsewhere {hours}", "host": "elsewhere", "queue": "gpu", "run": of}
+        ill = now - timedelta(hours=hours)
+        Worker.objects.create(**worker, started_at=ill, seen_at=ill, ill_at=ill, error="It broke.")
+    fail_from(model, run, 1, SICK)
+    with pytest.raises(WorkerIll):
+        work.work(run_id=run.pk)
+    assert state(run)[0] == RunState.RUNNING
 
 
 def test_a_run_of_which_nothing_can_be_made_pauses_and_its_only_worker_goes_on(model, me):
@@ -192,6 +234,7 @@ def test_after_a_fair_time_the_other_run_has_its_turn(model, monkeypatch):
     assert work.next_run(second.pk) == first.pk
     monkeypatch.setattr(work, "FAIR_SECONDS", 0)
     assert work.next_run(second.pk) == second.pk
+    assert work.next_run(4711) == first.pk, "a run that is gone has no turn"
 
 
 def test_a_run_whose_recipe_cannot_be_read_holds_up_no_other(model):

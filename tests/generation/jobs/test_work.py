@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.files.storage import default_storage
+from django.utils import timezone
 from PIL import Image as PillowImage
 
 from annotation.core.leases import JobState
@@ -99,8 +100,9 @@ def test_texts_are_embedded_beside_images(model, monkeypatch):
     [expected] = backends.load(recipe).encode_texts(["they"])
     assert (found["they"] == expected).all()
     assert image_vectors(before).vectors.shape == (5, len(expected))
-    with pytest.raises(PlanRefused, match="cannot be embedded"):
-        plans.plan_captions_or_embeddings(recipe=recipe, image_set=images, texts=["x" * 501])
+    for odd in ("x" * 501, " ", "a\0b"):
+        with pytest.raises(PlanRefused, match="cannot be embedded"):
+            plans.plan_captions_or_embeddings(recipe=recipe, image_set=images, texts=[odd])
 
 
 _CAPTIONS = CaptionRecipe(backend="fake", count=1)
@@ -199,6 +201,17 @@ def test_the_run_that_was_started_first_is_finished_first(model):
     assert (counted(first), counted(second)) == ({"done": 8, "pending": 2}, {"pending": 10})
     assert [work.work_pending() for _ in range(3)] == [2, 10, 0]
     assert work.runs_needing_work() == []
+    late, early = run_of_pictures(1), run_of_pictures(1)
+    Run.objects.filter(pk=late.pk).update(started_at=timezone.now())
+    assert work.runs_needing_work() == [early.pk, late.pk], "not the one that was planned first"
+
+
+def test_who_has_to_stop_begins_with_no_other_run(model, monkeypatch):
+    first, _second = run_of_pictures(1), run_of_pictures(1)
+    begun = []
+    monkeypatch.setattr(work, "work", lambda run_id, **_: begun.append(run_id) or 0)
+    assert work.work_pending(stopping=lambda: True) == 0
+    assert begun == [first.pk]
 
 
 def test_a_run_whose_worker_died_before_saying_done_is_closed_by_the_next():

@@ -1,5 +1,6 @@
 """Workers report while they live: that they do, and what of their card's memory is used."""
 
+import os
 import socket
 import sys
 from datetime import timedelta
@@ -11,6 +12,7 @@ from django.utils import timezone
 
 from generation.jobs.services import workers
 from generation.models import Worker
+from tests.generation.jobs.world import run_of_pictures
 
 pytestmark = pytest.mark.django_db
 
@@ -53,11 +55,50 @@ def test_one_that_was_killed_is_missed_until_another_took_its_place():
     Worker.objects.create(name="killed", seen_at=now, **here)
     Worker.objects.create(name="elsewhere", seen_at=now, **here | {"host": "another"})
     Worker.objects.create(name="of another queue", seen_at=now, **here | {"queue": "default"})
+    Worker.objects.create(name="ill", seen_at=now, ill_at=now, error="It broke.", **here)
     workers.report(queue="gpu", now=now + timedelta(seconds=1))
     assert Worker.objects.filter(name="killed").exists(), "it may live yet"
     workers.report(queue="gpu", now=now + timedelta(minutes=3))
     assert not Worker.objects.filter(name="killed").exists()
-    assert Worker.objects.filter(name__in=["elsewhere", "of another queue"]).count() == 2
+    assert Worker.objects.filter(name__in=["elsewhere", "of another queue", "ill"]).count() == 3
+
+
+def test_one_that_fell_silent_since_this_one_started_is_missed():
+    now, host = timezone.now(), socket.gethostname()[:120]
+    workers.report(queue="gpu", now=now - timedelta(hours=1))
+    seen = now - timedelta(minutes=30)
+    Worker.objects.create(name="beside", queue="gpu", host=host, started_at=seen, seen_at=seen)
+    workers.report(queue="gpu", now=now)
+    assert Worker.objects.filter(name="beside").exists()
+
+
+def elsewhere(name, *, minutes=0, queue="gpu", **fields):
+    seen = timezone.now() - timedelta(minutes=minutes)
+    if fields.pop("ill", False):
+        fields |= {"ill_at": seen, "error": "It broke."}
+    return Worker.objects.create(name=name, queue=queue, host=name, started_at=seen, seen_at=seen, **fields)
+
+
+def test_others_are_those_that_are_there_and_well_and_can_do_jobs_of_runs():
+    workers.report(queue="gpu")
+    elsewhere("silent", minutes=5)
+    elsewhere("ill", ill=True)
+    elsewhere("of pages", queue="default")
+    # numbers of processes are those of one machine
+    well = elsewhere(f"well {os.getpid()}")
+    assert list(workers.others()) == [well]
+
+
+def test_a_model_is_being_loaded_until_a_worker_that_is_there_and_well_has_it():
+    run, other = run_of_pictures(1), run_of_pictures(1)
+    since = timezone.now() - timedelta(minutes=1)
+    elsewhere("silent", minutes=5, run=run)
+    elsewhere("ill", ill=True, run=run)
+    elsewhere("of another run", run=other)
+    elsewhere("loads", run=run, loading_since=since)
+    assert workers.loading(run) == since
+    elsewhere("has it", run=run)
+    assert workers.loading(run) is None
 
 
 def test_the_memory_of_the_card_is_what_all_use_of_it(monkeypatch, settings):

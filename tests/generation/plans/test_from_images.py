@@ -106,6 +106,7 @@ def test_the_set_is_named_by_the_model_and_the_initial_images(face_set):
 
 
 def test_what_is_noted(face_set):
+    factories.image(image_set=factories.image_set("another"))
     assert [note for note in faces.plan(face_set).notes if "no file" in note] == [
         "1 initial image has no file in this installation and is left out."
     ]

@@ -10,8 +10,11 @@ from annotation.models import (
     IdentityGroup,
     Option,
     OptionRole,
+    Purpose,
+    Response,
     StudyStatus,
     TaskKind,
+    Unit,
 )
 from annotation.studies.services.study_plan import MADE_FROM_FILE
 from generation.plans import services as plans
@@ -20,6 +23,7 @@ from generation.plans.queries import identity_groups
 from generation.recipes.prompts import PromptSet
 from tests import factories
 from tests.generation.plans import world
+from tests.metrics.votes_cast import association_unit
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +63,43 @@ class TestPull:
         # the pages show no Indian: drawn by the study's rule
         assert found[factories.group("Indian").pk].stereotypical == ("sari",)
 
+    def test_only_what_the_data_pages_of_depictions_show_and_only_with_a_stereotype_counts(self):
+        study = factories.study("bare")
+        task = factories.task(study, kind=TaskKind.DEPICTION)
+        groups = [factories.group(name) for name in ("Mexican", "Indian", "Nepali")]
+        for group, purpose, role in (
+            ("Mexican", Purpose.DATA, OptionRole.STEREOTYPICAL),
+            ("Indian", Purpose.DATA, OptionRole.RANDOM),
+            ("Nepali", Purpose.ATTENTION, OptionRole.STEREOTYPICAL),
+        ):
+            unit = factories.page_unit(task, picture=factories.image(group_name=group), texts=("hat",))
+            Unit.objects.filter(pk=unit.pk).update(purpose=purpose)
+            Option.objects.filter(unit=unit, attribute__text="hat").update(role=role)
+        # without a source the others cannot be drawn, and are left out
+        assert list(identity_groups.attributes_by_group(study, groups)) == [groups[0].pk]
+
+    def test_what_pages_call_random_is_random_whatever_the_source_says(self):
+        study = world.knowing_study()
+        task = factories.task(study, kind=TaskKind.DEPICTION)
+        unit = factories.page_unit(task, picture=factories.image(), texts=("hat", "sombrero", "tall", "kind"))
+        Option.objects.filter(unit=unit, attribute__text="hat").update(role=OptionRole.STEREOTYPICAL)
+        Option.objects.filter(unit=unit, attribute__text__in=("sombrero", "tall")).update(
+            role=OptionRole.RANDOM
+        )
+        (of_mexican,) = identity_groups.attributes_by_group(study, [factories.group("Mexican")]).values()
+        assert (of_mexican.stereotypical, of_mexican.random) == (("hat",), ("kind", "sombrero", "tall"))
+
+    def test_a_group_is_drawn_with_the_seed_of_the_newest_task(self, monkeypatch):
+        study, seeds = world.knowing_study(), []
+        for version, seed in ((1, 7), (2, 8)):
+            factories.task(study, kind=TaskKind.DEPICTION, version=version, seed=seed)
+        draw = identity_groups.draws.draw
+        monkeypatch.setattr(
+            identity_groups.draws, "draw", lambda **given: seeds.append(given["seed"]) or draw(**given)
+        )
+        identity_groups.attributes_by_group(study, [factories.group("Indian")])
+        assert seeds == [8]
+
     def test_what_is_shown_as_both_is_a_stereotype(self):
         task = factories.task(world.knowing_study(), kind=TaskKind.DEPICTION)
         for index, role in ((1, OptionRole.STEREOTYPICAL), (2, OptionRole.RANDOM)):
@@ -87,6 +128,9 @@ class TestPull:
         (of_mexican,) = found.values()
         assert of_mexican.stereotypical == ("sombrero",)
         assert set(of_mexican.random) <= {"kind", "poor"}
+        # if nobody's rating stands, it did not ask
+        Response.objects.update(current=False)
+        assert len(identity_groups.attributes_by_group(study, [factories.group("Indian")])) == 1
 
     @pytest.mark.parametrize("listed", [True, False])
     def test_a_group_that_the_pages_lack_is_drawn_from_what_the_studys_file_drew_from(self, listed):
@@ -142,13 +186,16 @@ class TestGroups:
         study = world.knowing_study()
         task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set())
         factories.page_unit(task, picture=factories.image(group_name="Nepali"))
+        check = factories.page_unit(task, picture=factories.image(group_name="Welsh"))
+        Unit.objects.filter(pk=check.pk).update(purpose=Purpose.ATTENTION)
         assert [group.name for group in identity_groups.groups_of_study(study)] == ["Nepali"]
+        association_unit(factories.task(study, kind=TaskKind.PREVALENCE), "Indian", "sari")
+        assert [group.name for group in identity_groups.groups_of_study(study)] == ["Indian", "Nepali"]
 
     def test_a_study_that_shows_nothing_yet_is_about_those_its_source_has_a_stereotype_of(self):
-        assert [group.name for group in identity_groups.groups_of_study(world.knowing_study())] == [
-            "Indian",
-            "Mexican",
-        ]
+        study = world.knowing_study()
+        factories.attribute_unit(factories.task(study), "hat")
+        assert [group.name for group in identity_groups.groups_of_study(study)] == ["Indian", "Mexican"]
 
     @pytest.mark.parametrize("threshold", [None, 4])
     def test_a_study_about_nobody_is_refused(self, threshold):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from annotation.models import (
@@ -17,8 +19,10 @@ from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.queries import identity_groups, image_sets
 from generation.recipes.prompts import PromptSet
+from generation.recipes.recipes import CaptionRecipe
 from generation.runs import services as runs
 from tests import factories
+from tests.generation.jobs.world import run_over
 from tests.generation.plans import world
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +57,18 @@ def test_a_preview_counts_what_is_still_to_be_made():
     preview = plans.preview(plan)
     assert (preview.total, preview.added) == (12, 6)
     assert preview.run == Run.objects.get()
+
+
+def test_what_is_shown_before_a_start_has_its_own_fingerprint():
+    shown = plans.preview(plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")]))
+    others = (
+        replace(shown, total=7),
+        replace(shown, added=5),
+        replace(shown, run=Run(state=RunState.DONE)),
+        replace(shown, plan=replace(shown.plan, attach_to=factories.study())),
+        replace(shown, plan=replace(shown.plan, image_set="another")),
+    )
+    assert len({each.fingerprint for each in (shown, *others)}) == 6
 
 
 def test_a_group_named_twice_is_planned_once():
@@ -109,6 +125,11 @@ class TestSets:
         with pytest.raises(PlanRefused, match="another recipe"):
             world.planned("Indian", seed=2)
 
+    def test_more_are_made_as_the_latest_were(self):
+        for number in (2, 3):
+            world.planned("Indian", images_per_prompt=number)
+        assert image_sets.recipe_of_image_set("trial").images_per_prompt == 3
+
     def test_a_run_that_was_cancelled_before_it_made_anything_does_not_hold_a_set(self):
         run = world.planned("Indian", seed=1).run
         runs.cancel(run=run, by=None)
@@ -122,7 +143,8 @@ class TestSets:
             world.planned("Indian", seed=2)
 
     def test_a_set_of_brought_images_is_refused(self):
-        factories.image(image_set=factories.image_set("visage"))
+        brought = factories.image(image_set=factories.image_set("visage"))
+        run_over([brought], CaptionRecipe(backend="fake"))
         with pytest.raises(PlanRefused, match="uploaded images"):
             world.planned("Indian", image_set="visage")
 
@@ -152,6 +174,20 @@ class TestSets:
         plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Mexican")], study=study)
         assert plan.image_set == "mine"
         assert plan.recipe_hash == run.recipe_hash
+        world.finish(run.jobs.first())
+        groups = [factories.group("Mexican")]
+        assert plans.plan_images(recipe=world.recipe(), groups=groups, study=study).image_set == "mine"
+        named = plans.plan_images(recipe=world.recipe(), groups=groups, study=study, image_set="another")
+        assert named.image_set == "another"
+        pulled = plans.plan_images(recipe=world.recipe(prompt_sets=world.PULL), groups=groups, study=study)
+        assert pulled.image_set == "fake-pull"
+
+    def test_a_study_fills_the_empty_set_it_shows_but_none_of_brought_images(self):
+        study, image_set = world.knowing_study(), factories.image_set("shown")
+        factories.task(study, kind=TaskKind.DEPICTION, image_set=image_set)
+        assert image_sets.image_set_shown_by(study) == "shown"
+        run_over([factories.image(image_set=image_set)], CaptionRecipe(backend="fake"))
+        assert image_sets.image_set_shown_by(study) == ""
 
 
 class TestStudies:

@@ -13,7 +13,7 @@ from generation.backends.image_fake import FakeTextToImage
 from generation.jobs.services import claims, loaded_model, model_versions, work
 from generation.jobs.services.handlers import JobResult
 from generation.jobs.services.image_handler import ImageHandler
-from generation.models import Caption, Job, Run, RunState
+from generation.models import Caption, Embedding, Job, Run, RunState, TextEmbedding
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.runs import services as runs
@@ -89,21 +89,32 @@ def test_a_run_that_made_something_is_kept_whole(file):
     assert "discard" not in runs.available_actions(RunState.PAUSED, done=1, failed=0)
 
 
-def test_captions_that_would_be_deleted_with_their_run_keep_it():
+@pytest.mark.parametrize(
+    ("kind", "result", "fields"),
+    [
+        ("captions", Caption, {"rank": 1, "text": "a person"}),
+        ("embeddings", Embedding, {"dim": 1, "vector": bytes(4)}),
+        ("embeddings", TextEmbedding, {"dim": 1, "vector": bytes(4), "text": "a person"}),
+    ],
+)
+def test_results_that_would_be_deleted_with_their_run_keep_it(kind, result, fields):
     image = factories.image()
     run = Run.objects.create(
-        kind="captions", image_set=image.image_set, backend="fake", recipe={}, recipe_hash="0" * 64
+        kind=kind, image_set=image.image_set, backend="fake", recipe={}, recipe_hash="0" * 64
     )
-    Caption.objects.create(run=run, image=image, rank=1, text="a person")
+    result.objects.create(run=run, **fields, **({} if result is TextEmbedding else {"image": image}))
     with pytest.raises(RunRefused, match="has made results"):
         runs.discard(run=run, by=None)
-    assert Caption.objects.exists()
+    assert result.objects.exists()
 
 
 def test_a_running_run_is_paused_first():
     run = world.put(world.planned("Indian").run, RunState.RUNNING)
     with pytest.raises(RunRefused, match="Pause it first"):
         runs.discard(run=run, by=None)
+    with pytest.raises(PlanRefused, match="another recipe") as told:
+        world.planned("Indian", seed=2)
+    assert "discard" not in str(told.value), "it makes something yet"
     assert "discard" not in runs.available_actions(RunState.RUNNING, done=0, failed=0)
 
 

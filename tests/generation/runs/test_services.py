@@ -172,6 +172,7 @@ class TestReading:
 
     def test_references_are_left_out_with_a_note(self, shown):
         factories.image(index=9, image_set=shown)
+        factories.image(image_set=factories.image_set("another"))
         plan = plans.plan_captions_or_embeddings(recipe=CaptionRecipe(backend="fake"), image_set=shown)
         assert plan.total == 3
         assert "1 image has no file" in plan.notes[0]
@@ -324,6 +325,11 @@ class TestCancel:
         )
         runs.cancel(run=run, by=None)
         assert set(run.jobs.values_list("pk", flat=True)) == {made.pk, held.pk}
+        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], image_set="trial")
+        assert plans.preview(plan).added == 4, "the worker may still make it"
+        Job.objects.filter(pk=held.pk).update(claim=None, lease_expires_at=None, state=JobState.PENDING)
+        world.fail(held)
+        assert plans.preview(plan).added == 5
 
     def test_a_picture_whose_file_is_made_again_keeps_its_job(self):
         run = world.put(world.planned("Indian").run, RunState.RUNNING)
@@ -374,3 +380,9 @@ class TestRetry:
         run = world.put(world.planned("Indian").run, RunState.CANCELLED)
         with pytest.raises(RunRefused, match="was cancelled"):
             runs.retry(run=run, by=None)
+
+
+def test_who_resumes_a_run_that_hardly_fails_accepts_no_failures():
+    run = world.put(world.planned("Indian").run, RunState.PAUSED)
+    assert runs.resume(run=run, by=None)
+    assert not Run.objects.get(pk=run.pk).failures_accepted

@@ -147,3 +147,17 @@ def test_queries_do_not_grow_with_the_groups(client, lead, django_assert_num_que
         scored(one, groups={f"group {count} {number}": (1.0, 1.0) for number in range(count)})
         with django_assert_num_queries(14):
             page(client, **{"with": KEY})
+
+
+@pytest.mark.parametrize(("missing", "values", "offered"), [(0, 6, 16), (1, 6, 15), (0, 7, 1)])
+def test_pools_need_two_groups_of_people_and_a_field_is_offered_up_to_six_values(
+    monkeypatch, missing, values, offered
+):
+    people = range(2 * queries.MIN_GROUP_SIZE - missing)
+    monkeypatch.setattr(
+        queries, "annotator_profiles", lambda study: {who: {"residence": "x"} for who in people}
+    )
+    monkeypatch.setattr(
+        queries, "selectable_groups", lambda profiles, region: [f"gender: {n}" for n in range(values)]
+    )
+    assert len(queries.choices(factories.study())) == offered

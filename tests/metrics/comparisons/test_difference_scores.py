@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from annotation.core.leases import JobState
-from annotation.models import Association, Judgement, ProfileAnswer, Study, TaskKind
+from annotation.models import Association, IdentityGroup, Judgement, ProfileAnswer, Study, TaskKind
 from metrics.core.stats import bootstrap
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
@@ -205,6 +205,13 @@ def test_a_group_and_a_region_that_differ_from_the_rest_are_found(people):
     assert found["Nepali", "", "l_stereo"].value == pytest.approx(-region.value)
     assert found["Mexican", "", "l_stereo"].value > 0
     assert ("", "", "l_stereo") not in found
+
+
+def test_a_region_is_compared_with_groups_of_none_which_are_no_region(people):
+    study = simulated("a", {"Mexican": 0.8, "Nepali": 0.2}, people=people, images=4)
+    IdentityGroup.objects.filter(name="Nepali").update(region="")
+    found = compared(study, "tendency_contrast", resamples=0)
+    assert {part for group, part, _ in found if not group and ";" not in part} == {"region: Latin America"}
 
 
 def test_biases_that_were_planted_are_in_the_intervals_of_tendency(people):

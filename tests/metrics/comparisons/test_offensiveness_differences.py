@@ -8,7 +8,7 @@ from django.core.management import call_command
 from scipy.stats import false_discovery_control
 
 from annotation.core.leases import JobState
-from annotation.models import Association, Study, TaskKind
+from annotation.models import Association, ProfileAnswer, Study, TaskKind
 from metrics.comparisons import paired_groups, scores
 from metrics.core.stats.scales import NUMBER
 from metrics.depiction.data import read_depiction
@@ -203,6 +203,24 @@ def test_a_rating_or_an_answer_of_either_side_makes_it_stale(people):
     factories.response(factories.page_unit(other.tasks.get(), picture=picture), who=people[0])
     known.add(digest())
     assert len(known) == 4
+    rule = digest("tendency_difference")
+    Study.objects.filter(pk=other.pk).update(stereotype_threshold=3)
+    ruled = digest("tendency_difference")
+    assert ruled != rule
+    Association.objects.filter(source=theirs).update(out_stereotypical=0)
+    assert digest("tendency_difference") != ruled
+
+
+def test_a_profile_makes_a_comparison_of_annotators_stale(people):
+    one, _ = two_models(people, {"Mexican": 0.7}, {"Mexican": 0.2}, images=2)
+
+    def digest():
+        chosen = {"by": "gender", "first": "woman", "second": "man"}
+        return inputs_digest(Study.objects.get(pk=one.pk), registry.get(DIFFERENCE), chosen)
+
+    before = digest()
+    ProfileAnswer.objects.filter(annotator=people[0]).update(value="man")
+    assert digest() != before
 
 
 def test_metrics_that_compare_the_same_sides_read_and_draw_them_once(people, monkeypatch):

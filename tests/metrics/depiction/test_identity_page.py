@@ -241,11 +241,15 @@ def test_past_runs_stand_beside_each_other(study, client, lead):
     unit = factories.page_unit(study.tasks.get(), picture=factories.image(index=9))
     factories.response(unit, values=[1, 1, 0, 0, 0])
     score(study)
-    past = score_history(
-        study, mexican(), metric="tendency", names=("l_stereo", "theta"), variant="corrected"
-    )
+    wanted = {"metric": "tendency", "names": ("l_stereo", "theta", "odd"), "variant": "corrected"}
+    run = ScoreRun.objects.filter(metric="tendency").last()
+    of_part = {"run": run, "group": mexican(), "name": "odd", "value": 9, "n": 1}
+    Score.objects.create(**of_part, part="side: first")
+    Score.objects.create(**of_part, attribute=factories.attribute("hat"))
+    past = score_history(study, mexican(), **wanted)
     # hat 4/6 and sombrero 1/6, then 5/7 and 2/7
     assert [one.scores[0].value for one in past] == pytest.approx([0.5, 5 / 12])
+    assert [one.scores[2] for one in past] == [None, None], "not of the whole group"
     assert all(one.comparable for one in past)
     for one, intervals in zip(past, ("clustered", "bootstrap"), strict=True):
         resamples = 100 if intervals == "bootstrap" else 0
@@ -255,6 +259,11 @@ def test_past_runs_stand_beside_each_other(study, client, lead):
     assert page.count("</code>; clustered standard errors") == page.count("</code>; bootstrap") == 1
     assert "Earlier scores of this group" in page
     assert page.count("different rule or version") == 1
+    earlier = ScoreRun.objects.filter(pk=past[1].run.pk)
+    earlier.update(rule=past[0].run.rule, version=99)
+    assert [one.comparable for one in score_history(study, mexican(), **wanted)] == [True, False]
+    earlier.update(parameters='{"by": "gender"}')
+    assert len(score_history(study, mexican(), **wanted)) == 1
 
 
 def test_accounts_of_annotators_are_not_in_the_page(study, client, lead):

@@ -1,12 +1,13 @@
 """The metric of pull: which embeddings it reads, what it makes of them, and that it is stored and stale."""
 
 import json
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import IdentityGroup, TaskKind
+from annotation.models import AuditEvent, IdentityGroup, TaskKind
 from generation.core import vectors
 from generation.jobs.services import work
 from generation.models import Embedding, Run, RunState
@@ -132,6 +133,18 @@ def test_the_newest_finished_run_is_read_or_the_one_that_is_named():
     for odd in ("x", "", "9" * 30):
         with pytest.raises(ValueError, match="is not a finished run"):
             embedding_run(study, odd)
+    Run.objects.filter(pk=newest.pk).update(
+        state=RunState.DONE, finished_at=run.finished_at - timedelta(hours=1)
+    )
+    assert embedding_run(study) == run, "it ended last"
+
+
+def test_a_set_that_was_extended_for_a_study_is_the_studys_and_nobody_elses():
+    study, other = factories.study("one"), factories.study("other")
+    run = pulled.embedding_run(image_set="extended")
+    pulled.group_images(run, "Mexican")
+    AuditEvent.objects.create(what="run extended", study=study, details={"run": run.pk})
+    assert (embedding_run(study), embedding_run(other)) == (run, None)
 
 
 def test_a_set_that_a_task_shows_is_the_study_s_too():
@@ -175,7 +188,10 @@ def test_the_digest_names_the_embeddings_and_the_regions_and_nothing_else():
     without = digest(study)
     assert without != before
     IdentityGroup.objects.filter(name="Nepali").update(region="East Asia")
-    assert digest(study) != without
+    elsewhere = digest(study)
+    assert elsewhere != without
+    IdentityGroup.objects.filter(name="Nepali").update(name="Nepalese")
+    assert digest(study) != elsewhere
     assert digest(factories.study()) != before
 
 

@@ -100,6 +100,39 @@ def test_a_run_that_is_right_again_is_the_newest_once_it_was_asked_for():
     assert not queries.is_stale(queries.newest_run(study, "tendency", "corrected"))
 
 
+def test_a_run_that_waits_is_not_confirmed_before_it_has_scores():
+    study = depiction_study()
+    waiting = score_runs.request(study=study, **WANTED)
+    one = Response.objects.filter(unit__task__study=study).first()
+    Response.objects.filter(pk=one.pk).update(withdrawn_at=timezone.now())
+    score_runs.compute(run_id=score_runs.request(study=study, **WANTED).pk)
+    Response.objects.filter(pk=one.pk).update(withdrawn_at=None)
+    again = score_runs.request(study=study, **WANTED)
+    assert (again, again.confirmed_at) == (waiting, None)
+
+
+def test_intervals_are_of_a_run_that_has_some():
+    study = depiction_study()
+    run = score_runs.compute(run_id=score_runs.request(study=study, **WANTED).pk)
+    without = score_runs.request(study=study, **WANTED | {"resamples": 0})
+    score_runs.compute(run_id=without.pk)
+    assert (run.intervals, without.intervals, without.digest) == ("bootstrap", "none", run.digest)
+    assert queries.run_with_intervals(study, "tendency", "corrected", run.digest) == run
+
+
+def test_a_failed_run_is_told_of_until_the_same_scores_are_there():
+    study, lead = depiction_study(), factories.user(lead=True)
+    failed = score_runs.request(study=study, **WANTED)
+    before = timezone.now() - timedelta(hours=1)
+    ScoreRun.objects.filter(pk=failed.pk).update(state=JobState.FAILED, error="no", finished_at=before)
+    score_runs.compute(run_id=score_runs.request(study=study, **WANTED | {"variant": "published"}).pk)
+    other = score_runs.compute(run_id=score_runs.request(study=study, **WANTED | {"seed": 5}).pk)
+    ScoreRun.objects.filter(pk=other.pk).update(parameters='{"odd": "1"}')
+    assert queries.failed_runs(lead, study) == [failed]
+    score_runs.compute(run_id=score_runs.request(study=study, **WANTED | {"seed": 5}).pk)
+    assert queries.failed_runs(lead, study) == []
+
+
 def add_answer(study):
     unit = factories.page_unit(study.tasks.get(), picture=factories.image(index=8))
     factories.response(unit)
@@ -213,9 +246,12 @@ def test_a_run_that_fails_is_tried_three_times_and_keeps_the_error(monkeypatch, 
     run.refresh_from_db()
     assert run.error == "ZeroDivisionError: planted"
     assert "planted" in caplog.text
+    score_runs.request(study=run.study, **WANTED | {"seed": 5})
+    assert score_runs.compute_pending() == 0, "that failed, too"
     monkeypatch.undo()
     assert score_runs.retry(run_id=run.pk)
-    assert score_runs.compute(run_id=run.pk).state == JobState.DONE
+    again = score_runs.compute(run_id=run.pk)
+    assert (again.state, again.attempts) == (JobState.DONE, 1), "it has three tries again"
 
 
 def test_a_run_whose_embeddings_are_gone_is_tried_once_and_is_no_error_of_the_program(caplog):
@@ -374,6 +410,7 @@ def test_a_message_for_one_run_computes_those_that_wait_for_the_same_answers_fro
     metrics = ("tendency", "offensiveness", "agreement")
     runs = [score_runs.request(study=study, **WANTED | {"metric": metric}) for metric in metrics]
     other = score_runs.request(study=study, **WANTED | {"resamples": 200})
+    seeded = score_runs.request(study=study, **WANTED | {"seed": 5})
     elsewhere = score_runs.request(study=factories.study(name="elsewhere"), **WANTED)
     read = []
     monkeypatch.setattr(
@@ -382,7 +419,7 @@ def test_a_message_for_one_run_computes_those_that_wait_for_the_same_answers_fro
     tasks.compute_score_run(runs[0].pk)
     assert {ScoreRun.objects.get(pk=run.pk).state for run in runs} == {JobState.DONE}
     assert len(read) == 1
-    assert {ScoreRun.objects.get(pk=run.pk).state for run in (other, elsewhere)} == {JobState.PENDING}
+    assert {ScoreRun.objects.get(pk=run.pk).state for run in (other, seeded, elsewhere)} == {JobState.PENDING}
     # the messages of the others come late, and find nothing to do
     tasks.compute_score_run(runs[1].pk)
     assert ScoreRun.objects.get(pk=runs[1].pk).attempts == 1

@@ -2,6 +2,9 @@
 
 import pytest
 
+from annotation.models import IdentityGroup
+from metrics.score_runs import registry
+from metrics.score_runs.evaluation import inputs_digest
 from tests.metrics.votes.test_clustered_votes import rows
 from tests.metrics.votes_cast import bias_study
 
@@ -33,3 +36,10 @@ def test_without_a_level_there_is_no_mean_and_without_answers_nothing():
     assert rows(bias_study({}), "bias_levels", clustered=True) == {}
     found = rows(bias_study({("old", "grumpy"): [0, 0, 0]}), "bias_levels", resamples=50)
     assert found["associations", "", "", ""].value == 0
+
+
+def test_a_group_that_moves_to_another_region_makes_them_stale():
+    study, entry = bias_study(SAID), registry.get("bias_levels")
+    before = inputs_digest(study, entry)
+    IdentityGroup.objects.update(region="North America")
+    assert inputs_digest(study, entry) != before

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Association, AuditEvent, Response, Source, Study, StudyStatus
+from metrics.votes import services
 from metrics.votes.services import VotesRefused, save_votes
 from tests import factories
 from tests.metrics.votes_cast import asked_of_pairs, prevalence_study
@@ -51,6 +52,8 @@ def test_ratings_of_offensiveness_come_along():
     factories.group("Mexican")
     study = factories.study(name="rated")
     asked_of_pairs(study)
+    # Unsure is no rating there
+    factories.response(study.tasks.get(kind="offensiveness").units.get(), values=[0])
     Study.objects.update(status=StudyStatus.CLOSED, closed_at=timezone.now())
     study = Study.objects.get()
     save_votes(study=study, name="rated", by=None)
@@ -72,7 +75,23 @@ def test_a_bad_or_taken_name_is_refused_and_nothing_is_written(study, name):
     assert Association.objects.count() == before
 
 
+def test_a_name_may_have_80_characters(study):
+    assert save_votes(study=study, name="x" * 80, by=None).name == "x" * 80
+
+
+@pytest.mark.parametrize("pool", ["inside", "outside"])
+def test_more_votes_than_the_catalogue_holds_are_refused(monkeypatch, pool):
+    study = prevalence_study({("Mexican", "lazy"): {pool: [1, 1]}}, name="asked", status=StudyStatus.CLOSED)
+    monkeypatch.setattr(services, "MOST_VOTES", 1)
+    with pytest.raises(VotesRefused, match="more than 1 votes of one pool"):
+        save_votes(study=study, by=None)
+    monkeypatch.setattr(services, "MOST_VOTES", 2)
+    assert save_votes(study=study, by=None).associations.count() == 1
+
+
 def test_only_a_closed_study_with_votes_can_be_saved(study):
+    assert services.may_save(study)
+    assert not services.may_save(factories.study(name="of other things", status=StudyStatus.CLOSED))
     Study.objects.update(status=StudyStatus.OPEN, closed_at=None)
     study.refresh_from_db()
     with pytest.raises(VotesRefused, match="Close the study first"):

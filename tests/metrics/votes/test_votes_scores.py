@@ -123,6 +123,19 @@ SAID = {
 }
 
 
+def test_only_what_decides_the_pools_makes_known_stereotypes_stale():
+    study, entry = prevalence_study(SAID), registry.get("prevalence")
+    before = inputs_digest(study, entry)
+    residence = ProfileAnswer.objects.filter(field="residence").first()
+    ProfileAnswer.objects.create(annotator=residence.annotator, field="gender", value="woman")
+    assert inputs_digest(study, entry) == before
+    ProfileAnswer.objects.filter(pk=residence.pk).update(value="elsewhere")
+    moved = inputs_digest(study, entry)
+    assert moved != before
+    IdentityGroup.objects.filter(name="Mexican").update(region="North America")
+    assert inputs_digest(study, entry) != moved
+
+
 def test_answers_are_counted_by_the_pool_that_profiles_tell():
     found = scores(prevalence_study(SAID), "prevalence")
     said = {
