@@ -50,8 +50,8 @@ def test_there_is_room_for_what_one_asking_of_the_run_takes_at_most(kind, fields
     """10 characters, 50 tokens of a chat template, and 10 of the answer."""
     run = a_run(kind, state=RunState.RUNNING, limits=limits, max_tokens=10, **fields)
     other = a_run(state=RunState.RUNNING)
-    for of, prompt in ((run, "x" * 10), (run, "x"), (other, "x" * 500)):
-        Job.objects.create(run=of, key=prompt, number=1, prompt=prompt, seed=1)
+    for of, length in ((run, 10), (run, 1), (other, 500)):
+        Job.objects.create(run=of, key=str(length), number=1, prompt="x" * length, seed=1)
     claims.claim(run_id=other.pk, limit=1, worker="w")
     assert Budget.of(run, from_json(run.recipe)).room(run) == room
     claims.claim(run_id=run.pk, limit=1, worker="w")
