@@ -161,3 +161,14 @@ def test_pools_need_two_groups_of_people_and_a_field_is_offered_up_to_six_values
         queries, "selectable_groups", lambda profiles, region: [f"gender: {n}" for n in range(values)]
     )
     assert len(queries.choices(factories.study())) == offered
+
+
+def test_offered_are_other_studies_of_images_and_pairs_of_image_sets_each_once(lead):
+    one, two = (empty_study(name, [lead], people=0) for name in ("one", "two"))
+    for study, names in ((one, "abb"), (two, "bc")):
+        for version, name in enumerate(names, 2):
+            images = factories.image_set(name)
+            factories.task(study, kind=TaskKind.DEPICTION, version=version, image_set=images)
+    factories.rating_study(name="words", leads=[lead])
+    with pytest.raises(ValueError, match=r"Available: against=two; by=image_set, first=a, second=b\.$"):
+        queries.check_offered(lead, one, {"against": "words"})
