@@ -66,6 +66,7 @@ def test_each_option_is_in_the_hash_and_comes_back_from_what_is_stored():
         ({"lora": ("a/b", "@0.5")}, "lora"),
         ({"lora": ("a/b@11",)}, "lora"),
         ({"lora": ("a/b@nan",)}, "lora"),
+        ({"lora": ("a/b@-inf",)}, "lora"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_by_name(options, field):
@@ -83,6 +84,7 @@ def test_options_that_do_not_go_together_are_refused_by_name(options, field):
             Lora("/loras/ink.safetensors", "pytorch_lora_weights.safetensors", -1.0),
         ),
         ("/at@home:a.safetensors", Lora("/at@home", "a.safetensors", 1.0)),
+        (" a/b ", Lora("a/b", "pytorch_lora_weights.safetensors", 1.0)),
         (" a/b:ink.safetensors @ 2 ", Lora("a/b", "ink.safetensors", 2.0)),
         ("C:/loras/ink", Lora("C:/loras/ink", "pytorch_lora_weights.safetensors", 1.0)),
     ],

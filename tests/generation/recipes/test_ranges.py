@@ -81,7 +81,8 @@ def test_what_is_beyond_a_range_is_refused_by_name(kind, field, value):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"steps": 50, "strengths": (0.019,)}, {"strengths": strengths(MOST_STRENGTHS + 1), "steps": 999}]
+    "fields",
+    [{"steps": 50, "strengths": (0.019,)}, {"strengths": strengths(MOST_STRENGTHS + 1), "steps": 999}],
 )
 def test_less_than_one_step_and_too_many_strengths_are_refused(fields):
     with pytest.raises(RecipeRefused, match="recipe: strengths: "):
