@@ -51,8 +51,12 @@ def test_whoever_works_beside_them_keeps_everything(study):
     admin = factories.user("root", admin=True)
     kept, twin, other = (taking_part(study, name) for name in ("kept", "twin", "other"))
     both, shared, skipped, _ = study.tasks.get().units.order_by("position")
-    for unit, each in ((both, kept), (both, twin), (shared, other), (shared, twin)):
+    for unit, each in ((both, other), (both, kept), (both, twin), (shared, other), (shared, twin)):
         factories.response(unit, who=each.annotator)
+    second = factories.rating_study(name="second")
+    for each in (twin, other):
+        there = factories.enrolment(second, who=each.annotator, consented=True)
+        assert slots.lease_next(enrolment=there)
     for each in (kept, twin, other):
         skip(skipped, each.annotator)
     assert slots.lease_next(enrolment=other)
@@ -66,10 +70,12 @@ def test_whoever_works_beside_them_keeps_everything(study):
 
     plan = merging.merge(kept=kept.annotator, duplicate=twin.annotator, by=admin)
 
-    (one,) = plan.studies
-    assert (one.answers, one.twice, one.held, one.skips) == (2, 1, 0, 1)
+    counts = [(each.answers, each.twice, each.held, each.skips) for each in plan.studies]
+    assert counts == [(2, 1, 0, 1), (0, 0, 1, 0)]
+    surplus = Response.objects.get(slot=None)
+    assert (surplus.unit, surplus.annotator) == (both, kept.annotator)
     assert rows_of(other.annotator) == before
-    assert Slot.objects.filter(annotator=other.annotator, state=SlotState.LEASED).count() == 1
+    assert Slot.objects.filter(annotator=other.annotator, state=SlotState.LEASED).count() == 2
     assert Session.objects.filter(session_key=session.session_key).exists()
     token.refresh_from_db()
     assert token.revoked_at is None
