@@ -1,6 +1,7 @@
 """Merging two annotators touches nobody else who answers, skips and holds the same units."""
 
 import pytest
+from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
@@ -66,6 +67,8 @@ def test_whoever_works_beside_them_keeps_everything(study):
     token = ApiToken.objects.create(
         user=other.annotator.user, name="t", prefix="p", digest="c" * 64, expires_at=timezone.now()
     )
+    twin.annotator.user.set_password("a-long-password")
+    twin.annotator.user.save()
     before = rows_of(other.annotator)
 
     plan = merging.merge(kept=kept.annotator, duplicate=twin.annotator, by=admin)
@@ -74,12 +77,14 @@ def test_whoever_works_beside_them_keeps_everything(study):
     assert counts == [(2, 1, 0, 1), (0, 0, 1, 0)]
     surplus = Response.objects.get(slot=None)
     assert (surplus.unit, surplus.annotator) == (both, kept.annotator)
+    assert shared.slots.filter(annotator=kept.annotator, state=SlotState.FILLED).count() == 1
     assert rows_of(other.annotator) == before
     assert Slot.objects.filter(annotator=other.annotator, state=SlotState.LEASED).count() == 2
     assert Session.objects.filter(session_key=session.session_key).exists()
     token.refresh_from_db()
     assert token.revoked_at is None
-    assert other.annotator.user.is_active
+    active = User.objects.filter(is_active=True).values_list("username", flat=True)
+    assert sorted(active) == ["kept", "other", "root"]
 
 
 def test_one_who_is_gone_is_missed_while_others_are_there(study):
