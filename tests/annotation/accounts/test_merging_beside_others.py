@@ -92,3 +92,17 @@ def test_one_who_is_gone_is_missed_while_others_are_there(study):
     Annotator.objects.filter(pk=gone.pk).delete()
     with pytest.raises(MergeRefused, match="no longer exists"):
         merging.merge(kept=kept, duplicate=gone, by=factories.user("root", admin=True))
+
+
+def test_an_answer_that_fills_no_place_is_neither_a_second_one_nor_counted_once_withdrawn(study):
+    kept, twin = (taking_part(study, name).annotator for name in ("kept", "twin"))
+    first, second, third, _ = study.tasks.get().units.order_by("position")
+    surplus = factories.response(first, who=kept)
+    Slot.objects.filter(pk=surplus.slot_id).update(state=SlotState.OPEN, annotator=None)
+    Response.objects.filter(pk=surplus.pk).update(slot=None)
+    for unit in (first, second, third):
+        factories.response(unit, who=twin)
+    Response.objects.filter(unit=second).update(withdrawn_at=timezone.now())
+    Response.objects.filter(unit=third).update(current=False)
+    (plan,) = merging.preview(kept=kept, duplicate=twin).studies
+    assert (plan.answers, plan.twice) == (1, 0)
