@@ -55,3 +55,10 @@ def test_rows_are_in_as_many_parts_as_are_told(monkeypatch):
     assert list(Reader(out).lines("tables/t", told)) == [b"[1]"] * 6
     with pytest.raises(ArchiveDamaged, match="3 parts instead of 1"):
         list(Reader(out).lines("tables/t", replace(told, parts=1)))
+
+
+def test_parts_are_counted_from_one_on():
+    out = io.BytesIO()
+    Writer(out).add("tables/t/000002.jsonl.gz", b"x")
+    with pytest.raises(ArchiveDamaged, match=r"000002.* is not where it belongs"):
+        Reader(out)
