@@ -1,7 +1,6 @@
 """LoRAs as a recipe writes them: SOURCE[:FILE][@SCALE]. Pure: no Django."""
 
 import contextlib
-import math
 from dataclasses import dataclass
 
 _DEFAULT_FILE = "pytorch_lora_weights.safetensors"  # what diffusers and its training scripts save
@@ -35,6 +34,6 @@ def parse(text: str) -> Lora:
         source, file = before, after
     if not source:
         raise ValueError(f"'{text}' names no file: write SOURCE[:FILE][@SCALE]")
-    if not (math.isfinite(scale) and abs(scale) <= _LARGEST_SCALE):
+    if not abs(scale) <= _LARGEST_SCALE:  # also of nan
         raise ValueError(f"'{text}': choose a scale from -{_LARGEST_SCALE} to {_LARGEST_SCALE}")
     return Lora(source, file, scale)

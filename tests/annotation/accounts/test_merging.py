@@ -243,7 +243,7 @@ def test_an_account_without_a_password_goes_and_one_with_a_password_is_switched_
 
 
 def test_a_person_without_an_account_takes_over_the_duplicates(admin, study, duplicate):
-    lone = factories.enrolment(study).annotator
+    lone, _other = factories.enrolment(study).annotator, factories.enrolment(study)
     account = duplicate.user
     assert merging.merge(kept=lone, duplicate=duplicate, by=admin).account == "taken over"
     assert Annotator.objects.get(user=account) == lone

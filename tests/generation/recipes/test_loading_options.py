@@ -6,6 +6,7 @@ from generation.recipes.checks import RecipeRefused
 from generation.recipes.display import recipe_rows
 from generation.recipes.loras import Lora, parse
 from generation.recipes.recipes import (
+    CaptionRecipe,
     ImageRecipe,
     as_json,
     digest,
@@ -65,6 +66,7 @@ def test_each_option_is_in_the_hash_and_comes_back_from_what_is_stored():
         ({"lora": ("a/b", "@0.5")}, "lora"),
         ({"lora": ("a/b@11",)}, "lora"),
         ({"lora": ("a/b@nan",)}, "lora"),
+        ({"lora": ("a/b@-inf",)}, "lora"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_by_name(options, field):
@@ -82,6 +84,9 @@ def test_options_that_do_not_go_together_are_refused_by_name(options, field):
             Lora("/loras/ink.safetensors", "pytorch_lora_weights.safetensors", -1.0),
         ),
         ("/at@home:a.safetensors", Lora("/at@home", "a.safetensors", 1.0)),
+        (" a/b ", Lora("a/b", "pytorch_lora_weights.safetensors", 1.0)),
+        (" a/b:ink.safetensors @ 2 ", Lora("a/b", "ink.safetensors", 2.0)),
+        ("C:/loras/ink", Lora("C:/loras/ink", "pytorch_lora_weights.safetensors", 1.0)),
     ],
 )
 def test_a_lora_is_written_as_source_file_and_scale(text, lora):
@@ -93,3 +98,14 @@ def test_the_names_of_files_are_shown_as_they_are():
     rows = dict(recipe_rows(stored))
     assert rows["lora"] == "me/my_style:a_b.safetensors"
     assert rows["prompt sets"] == "non stereotypical"
+    assert rows["offload"] == "–"
+
+
+def test_values_are_shown_in_words():
+    rows = dict(recipe_rows(as_json(ImageRecipe(steps=None, repeatable=True))))
+    assert (rows["steps"], rows["repeatable"], rows["compiled"]) == ("the model’s own", "yes", "no")
+    assert not {"kind", "version"} & set(rows)
+    rows = dict(recipe_rows(as_json(CaptionRecipe(options={"beams": 4, "top_k": 50}))))
+    assert rows["options"] == "beams=4, top_k=50"
+    imported = {"kind": "images", "backend": "imported", "model": "m"}
+    assert recipe_rows(imported) == [("backend", "imported"), ("model", "m")]

@@ -42,6 +42,7 @@ def test_an_earlier_recipe_keeps_its_hash_and_its_repeatable_settings(stored, ha
     assert (recipe.dtype, recipe.repeatable) == ("float32", True)
     assert as_json(recipe) == stored
     assert digest(recipe, image_set="set") == hashed
+    assert digest(recipe, image_set="set", name="again") != hashed
     assert with_absent(stored)["repeatable"] is True
     assert ("repeatable", "yes") in recipe_rows(stored)
 
