@@ -10,7 +10,7 @@ from metrics.candidates import evaluation
 from metrics.candidates.evaluation import CandidatesRefused
 from metrics.candidates.extraction import whole_text
 from metrics.candidates.identity_forms import IdentityForms
-from metrics.candidates.queries import askings_of, remaining
+from metrics.candidates.queries import askings_of, remaining, struck_by
 from metrics.candidates.services import lists, striking, studies
 from metrics.core import run_lists
 from metrics.models import Candidate, CandidateList, StruckCandidate
@@ -147,6 +147,22 @@ def test_struck_candidates_stay_struck_when_found_again_and_can_be_restored(run)
     ]
 
 
+def test_what_is_struck_out_is_one_word_of_one_group_in_one_run(run):
+    lead = factories.user()
+    made = found(run)
+    other = found(asked.run("(Iraqi, dance) (Iraqi, hot) (Mexican, dance)", name="other"))
+    dance = other.candidates.get(group__name="Iraqi", attribute="dance")
+    assert striking.strike(candidates=[dance], by=lead) == 1
+    assert texts(remaining(other)) == [("Iraqi", "hot"), ("Mexican", "dance")]
+    assert texts(remaining(made)) == ALL
+    assert struck_by(run, list(made.candidates.all())) == {}
+    here = made.candidates.get(group__name="Iraqi")
+    assert striking.strike(candidates=[here], by=lead) == 1
+    others = [made.candidates.get(group__name="Mexican"), other.candidates.get(attribute="hot")]
+    assert striking.restore(candidates=others, by=lead) == 0
+    assert striking.restore(candidates=[here], by=lead) == 1
+
+
 def test_the_askings_that_gave_a_candidate_are_found_also_for_its_duplicates(run):
     made = found(run)
     asked.add(run, " dance), (x, y)", prompt="(Iraqi, dance), (Mexican,")
@@ -174,8 +190,11 @@ def test_the_remaining_candidates_become_a_source_and_a_draft_with_six_answers_e
     task = study.tasks.get()
     assert task.strata == ["in-region"] * 3 + ["out-region"] * 3
     assert Unit.objects.filter(task=task).count() == 2
-    with pytest.raises(CandidatesRefused, match="already"):
-        studies.open_study(found=made, name="from-asked", by=lead)
+    factories.source("only-a-source")
+    factories.study("only-a-study", status=StudyStatus.DRAFT, leads=[lead])
+    for name in ("from-asked", "only-a-source", "only-a-study"):
+        with pytest.raises(CandidatesRefused, match=f"study or a source named '{name}'"):
+            studies.open_study(found=made, name=name, by=lead)
 
 
 def test_a_source_of_a_fake_run_says_that_it_is_simulated(run):

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Attribute, Image, ImageSet, Pool, TaskKind
-from generation.models import Caption, Run, RunState
+from generation.models import Caption, Run, RunKind, RunState
 from metrics.captions.scores import caption_agreement, findings
 from metrics.core.charts.figure import render_figure
 from metrics.dashboards.figures import draw_figure
@@ -250,6 +250,17 @@ class TestWhichCaptions:
         assert {attribute for _, attribute, _ in scored(study, "caption_findings")} == {"poor"}
         named = scored(study, "caption_findings", run=str(older.pk))
         assert {attribute for _, attribute, _ in named} == {"hat"}
+
+    def test_only_finished_captions_of_the_study_s_own_images_can_be_named(self):
+        study = cast.depiction_study()
+        said = {("Mexican", 1): ["a hat"]}
+        cancelled = captioned.of_study(study, said, state=RunState.CANCELLED)
+        embedded = captioned.of_study(study, said)
+        Run.objects.filter(pk=embedded.pk).update(kind=RunKind.EMBEDDINGS)
+        apart = factories.image(image_set=factories.image_set("apart"), index=9)
+        for run in (cancelled, embedded, captioned.caption_run({apart.pk: ["a hat"]})):
+            with pytest.raises(ValueError, match=f"'{run.pk}' is no finished captioning run"):
+                evaluated(study, "caption_findings", run=str(run.pk))
 
     def test_captions_of_images_that_the_study_does_not_show_are_not_read(self):
         study = cast.depiction_study()

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.core.leases import JobState
+from annotation.models import Response
 from metrics.core import studies
 from metrics.dashboards.queries import progress
 from metrics.dashboards.queries.results import read_results, result_metrics
@@ -169,9 +170,15 @@ def test_a_run_of_another_study_cannot_be_tried_again(client, lead):
 
 
 def test_attributes_that_many_are_unsure_about_are_pointed_out(client, lead):
-    study = cast.visual_study({"odd": [3, 3, 5], "hat": [5, 5, 3]}, leads=[lead])
+    said = {"odd": [3, 3, 5], "hat": [5, 5, 3], "half": [3, 3, 5, 5], "once": [3]}
+    said |= {"withdrawn": [3, 3, 5], "replaced": [3, 3, 5]}
+    study = cast.visual_study(said, strata=("any",) * 4, leads=[lead])
+    unsure = Response.objects.filter(judgements__value=3).order_by("pk")
+    for text, change in (("withdrawn", {"withdrawn_at": timezone.now()}), ("replaced", {"current": False})):
+        gone = unsure.filter(unit__attribute__text=text).first()
+        Response.objects.filter(pk=gone.pk).update(**change)
     found = [one for one in progress.count_progress(study, now=timezone.now()).alerts if one.kind == "unsure"]
-    assert [(one.name, one.k, one.n) for one in found] == [("odd", 2, 3)]
+    assert [(one.name, one.k, one.n) for one in found] == [("half", 2, 4), ("odd", 2, 3)]
     biased = votes_cast.bias_study({("old", "grumpy"): [0, 0, 5], ("old", "wise"): [1, 1, 0]})
     alerts = progress.count_progress(biased, now=timezone.now()).alerts
     assert [(one.name, one.k, one.n) for one in alerts if one.kind == "unsure"] == [("grumpy", 2, 3)]
@@ -191,9 +198,18 @@ def test_an_annotator_who_is_much_faster_than_the_others_is_pointed_out(client, 
     beginner = factories.annotator(pseudonym="beginner")
     for _ in range(9):
         factories.response(factories.attribute_unit(task), who=beginner, active_ms=100)
+    # none of these is a tenth answer
+    elsewhere = factories.task(factories.study("elsewhere"))
+    factories.response(factories.attribute_unit(elsewhere), who=beginner, active_ms=100)
+    factories.response(factories.attribute_unit(task), who=beginner, active_ms=None)
+    withdrawn = factories.response(factories.attribute_unit(task), who=beginner, active_ms=100)
+    Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=timezone.now())
     found = [one for one in progress.count_progress(study, now=timezone.now()).alerts if one.kind == "fast"]
     assert [(one.name, one.n, one.seconds, one.usual) for one in found] == [("quick", 10, 1.5, 5.0)]
     assert "takes 1.5 s per item over the last 10 answers; 5.0 s is usual" in page_of(client, study, lead)
+    Response.objects.filter(annotator=people[1]).update(active_ms=4500)
+    alerts = progress.count_progress(study, now=timezone.now()).alerts
+    assert not [one for one in alerts if one.kind == "fast"]  # a third is not less than a third
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -89,6 +89,33 @@ def test_checks_are_gold_items_and_attention_checks_and_count_nowhere_else():
     assert row.flags == ()
 
 
+def test_checks_and_enrolments_of_other_studies_and_checks_that_do_not_stand_do_not_count():
+    study, other = rated({"a": [5, 4], "b": [5, 4]}), factories.study("other")
+    factories.task(other)
+    who = rows_of(study)["a"].annotator
+    factories.enrolment(other, who=who, status=EnrolmentStatus.WITHDRAWN)
+    check(other, who, False)
+    for _ in range(3):
+        check(study, who, True)
+    row = rows_of(study)["a"]
+    assert (row.enrolment, row.right, row.checked) == (None, 3, 3)
+    first, second, _ = Response.objects.filter(unit__task__study=study, unit__purpose=Purpose.GOLD)
+    Response.objects.filter(pk=first.pk).update(withdrawn_at=timezone.now())
+    assert rows_of(study)["a"].checked == 2
+    Response.objects.filter(pk=second.pk).update(current=False)
+    assert rows_of(study)["a"].checked == 1
+
+
+@pytest.mark.parametrize(("answers", "fast"), [(9, False), (10, True)])
+def test_ten_answers_are_enough_to_be_called_fast(answers, fast):
+    said = dict.fromkeys(("a", "b", "c", "odd"), ALIKE[:answers])
+    assert ("fast" in rows_of(rated(said, milliseconds={"odd": 999}))["odd"].flags) is fast
+
+
+def test_nineteen_of_twenty_are_nearly_always():
+    assert "same" in rows_of(rated({"a": ALIKE, "b": ALIKE, "odd": [5] * 19 + [1]}))["odd"].flags
+
+
 def test_none_of_the_above_is_a_share_of_pages():
     rows = rows_of(depiction_study())
     found = sorted((row.work.none, row.work.offered) for row in rows.values())
