@@ -8,6 +8,8 @@ from django.core.files.base import ContentFile
 from django.db import connection
 from django.utils import timezone
 
+from annotation.annotate.views import request_body
+from annotation.annotate.views.request_body import RequestRefused
 from annotation.assignment import lease_keys
 from annotation.assignment.services import slots
 from annotation.models import (
@@ -518,3 +520,12 @@ def test_a_reason_of_many_lines_is_counted_as_a_text_box_counts_it(client, enrol
         ).status_code
         == 400
     )
+
+
+def test_a_text_may_be_as_long_as_is_said_and_a_box_has_four_numbers():
+    assert request_body.text({"note": "x" * 5}, "note", maximum=5) == "x" * 5
+    with pytest.raises(RequestRefused, match="at most 4"):
+        request_body.text({"note": "x" * 5}, "note", maximum=4)
+    for corners in ([1, 2, 3], [1, 2, 3, 4, 5]):
+        with pytest.raises(RequestRefused, match="four numbers"):
+            request_body.answers({"answers": [{"option": 1, "value": 1, "position": 1, "boxes": [corners]}]})

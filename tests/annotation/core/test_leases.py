@@ -154,6 +154,7 @@ def test_a_failed_try_is_made_again_after_a_pause_and_is_over_after_the_last(wor
         assert not pause or world.leases.claim(rows, now=now + pause - timedelta(seconds=1)) is None
         now += pause
     mine = world.leases.claim(rows, now=now)
+    assert mine.jobs[0].not_before is None, "the pause is over"
     assert mine.fail({mine.jobs[0].pk: ""}, now=now) == 1
     job = world.job(1)
     assert (job.state, job.not_before, job.attempts) == (JobState.FAILED, None, world.leases.tries)
@@ -188,16 +189,25 @@ def test_a_worker_that_comes_too_late_changes_nothing(world):
     assert (job.state, job.claim, job.attempts, job.error) == (JobState.CLAIMED, other.key, 2, "")
 
 
-def test_the_heartbeat_renews_sets_what_it_is_given_and_notices_a_lost_claim():
+def test_the_heartbeat_renews_sets_what_it_is_given_and_notices_a_lost_claim(monkeypatch):
     world = World(TABLES["exports"])
     mine = world.claim(now=timezone.now() - leases.lease_length())
     beat = Heartbeat(mine, values=lambda: {"rows": 7})
     beat._renew()
     assert (world.job(1).rows, beat.lost) == (7, False)
     assert world.job(1).lease_expires_at > timezone.now()
+    with monkeypatch.context() as completing:
+        completing.setattr(leases.Claim, "renew", lambda _claim, **_values: 0)  # another thread has the row
+        beat._renew()
+    assert not beat.lost
     ExportJob.objects.filter(pk=mine.jobs[0].pk).update(claim=uuid4())
     beat._renew()
     assert beat.lost
+
+
+def test_the_heartbeat_beats_three_times_per_lease_or_more_often():
+    third = leases.lease_length().total_seconds() / 3
+    assert [Heartbeat(every=each)._every() for each in (None, 1, 10 * third)] == [third, 1, third]
 
 
 def test_other_columns_are_set_with_the_claim():

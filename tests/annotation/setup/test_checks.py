@@ -143,6 +143,15 @@ def test_the_browser_and_the_file_make_the_same_items(client, begun, lead):
         ({**GOLD, "visual_nature_check_0_expected": []}, "check_0_expected", "at least one correct answer"),
         ({**GOLD, "visual_nature_check_0_expected": ["Maybe"]}, "check_0_expected", "Maybe"),
         ({**GOLD, "visual_nature_check_0_feedback": "Right!"}, "check_0_feedback", "Only training items"),
+        (
+            {
+                **GOLD,
+                "visual_nature_check_0_purpose": "attention",
+                "visual_nature_check_0_feedback": "Right!",
+            },
+            "check_0_feedback",
+            "Only training items",
+        ),
         ({"visual_nature_example_1_why": "x"}, "example_1_text", "Write the example"),
         ({"visual_nature_example_1_text": "x"}, "example_1_answer", "Write the answer"),
         (
@@ -166,6 +175,13 @@ def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_kept(client, begu
     name = field if field in ("gold_rate", "training_pass") else f"visual_nature_{field}"
     assert says in str(answer.context["form"].errors[name])
     assert kept(lead) == RATING
+
+
+@pytest.mark.parametrize("correct", ["Agree", "Disagree"])
+def test_another_correct_answer_replaces_that_of_before(client, begun, lead, correct):
+    for chosen in ("Strongly agree", correct):
+        client.post(URL, {**GOLD, "visual_nature_check_0_expected": [chosen]})
+    assert kept(lead)["tasks"][0]["gold"][0]["expected"] == [correct]
 
 
 def test_some_examples_translated_and_others_not_is_pointed_at(client, begun):

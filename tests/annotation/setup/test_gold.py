@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.annotate.services import trying
 from annotation.models import Image, Option, Purpose, Source
 from annotation.setup import services as setup
-from annotation.setup.queries import suggestions
+from annotation.setup.queries import gold_candidates, plan_of_images, suggestions
 from annotation.studies.services import study_files
 from annotation.studies.study_file.marks import find_marks, replace_marks
 from annotation.studies.study_templates import registry
@@ -169,6 +169,7 @@ def test_items_are_shown_again_changed_and_removed_and_others_are_left_alone(cli
         ({"shown": ["beret"], "doubt": ["beret"]}, "ticked twice, choose one: beret"),
         ({"doubt": ["beret"]}, "Tick what the image shows"),
         ({"practice": "on"}, "Tick what the image shows"),
+        ({"doubt": ["beret", "wine", "sombrero", "poor"]}, "Tick what the image shows"),
         ({"none": "on", "doubt": ["beret", "wine", "sombrero", "poor"]}, "Leave at least one"),
     ],
 )
@@ -208,7 +209,9 @@ def test_gold_items_are_mixed_in_also_where_the_study_names_no_rate(client, lead
 
 
 def test_an_attention_check_of_ones_own_does_not_move_to_other_images(lead, begun):
-    group = begun["tasks"][0]["attention"][0]["group"]
+    placed = [(check["group"], check["image"]) for check in begun["tasks"][0]["attention"]]
+    assert placed == [("French", 1), ("Mexican", 1)], "the first images of the set, of all groups"
+    group = placed[0][0]
     own = {"group": group, "image": 3, "shown": ["sombrero", "wine"], "expected": []}
     begun["tasks"][0]["attention"].append(own)
     after = {**begun, "tasks": [{**begun["tasks"][0], "image_set": "others"}]}
@@ -271,6 +274,31 @@ def test_checks_of_an_image_task_are_offered_the_groups_of_its_images(begun):
     offered = suggestions(begun["tasks"][0], document=begun)
     assert list(offered["groups"]) == ["French", "Mexican"]
     assert list(offered["attributes"]) == ["beret", "hat", "poor", "sombrero", "wine"]
+
+
+def test_checks_of_some_groups_are_offered_those_and_their_attributes(begun):
+    task = {**begun["tasks"][0], "attributes": {"source": "votes", "groups": ["French"]}}
+    assert suggestions(task, document=begun) == {"groups": ["French"], "attributes": ["beret", "wine"]}
+
+
+def test_an_image_of_several_pages_is_offered_once(begun):
+    begun["tasks"][0]["page_size"] = 3
+    assert {unit.page for unit in plan_of_images(begun).units()} >= {1, 2}
+    assert len(gold_candidates(begun)) == len(WORDS) * EACH
+
+
+def test_an_item_keeps_its_place_until_it_is_for_something_else(client, lead, begun):
+    one, two = ((image.group.name, image.index) for image in offered(gold(client))[:2])
+
+    def kept(purpose):
+        return [(item["group"], item["image"]) for item in saved(lead)[purpose]]
+
+    gold(client, said=named(*one, none="on") | named(*two, none="on"))
+    changed = named(*one, shown=["beret"]) | named(*two, none="on")
+    gold(client, said=changed)
+    assert kept("gold") == [one, two]
+    gold(client, said=changed | named(*two, practice="on"))
+    assert (kept("gold"), kept("training")) == ([one], [two])
 
 
 def test_items_to_practise_alone_are_mixed_in_nowhere(client, lead, begun):

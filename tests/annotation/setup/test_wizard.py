@@ -140,6 +140,28 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
         ("source", {"visual_mean": "3.667"}, "visual_mean", "multiple of step size"),
         ("source", {"visual_rule": "2", "visual_mean": "4"}, "visual_mean", "Choose one rule"),
         ("source", {"visual_nature_on": ""}, "__all__", "at least one kind"),
+        *(
+            (
+                "source",
+                {"association_on": "on", "association_pairs": "French: hat", **more},
+                field,
+                "not both",
+            )
+            for field, more in [
+                ("association_pairs", {"association_limit": "5"}),
+                ("association_pairs", {"association_groups": "French"}),
+            ]
+        ),
+        (
+            "source",
+            {
+                "offensiveness_on": "on",
+                "offensiveness_of": "attributes",
+                "offensiveness_pairs": "French: hat",
+            },
+            "offensiveness_pairs",
+            "only be used with attributes of identity groups",
+        ),
         ("tasks", {"visual_nature_strata": "any\norigin Asia"}, "visual_nature_strata", "Line 2"),
         ("tasks", {"visual_nature_strata": "shoe: 42"}, "visual_nature_strata", "with one of: origin"),
         ("tasks", {"visual_nature_strata": "in-region"}, "visual_nature_strata", "identity groups"),
@@ -159,6 +181,7 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
         ("tasks", {"visual_nature_wording": "Can it be seen?"}, "visual_nature_wording", "[attr]"),
         ("tasks", {"visual_nature_seed": "-1"}, "visual_nature_seed", "greater than or equal to 0"),
         ("consent", {"text": " "}, "text", "required"),
+        ("consent", {"content_warning_es": "Aviso."}, "text_es", "as well"),
         ("consent", {"break_after": "soon"}, "break_after", "whole number"),
         ("recruitment", {"completion_url": "http://"}, "completion_url", "valid URL"),
         ("recruitment", {"participant": "a b"}, "participant", "valid value"),
@@ -231,6 +254,7 @@ def test_the_last_page_says_what_is_missing_and_where(begun, fill, client):
     del document["consent"]  # a new study begins with texts to adapt
     setup_services.save(user=lead, name="visual-2026", document=document)
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
+    assert shown.status_code == 200
     assert strip_tags(shown.context["problem"]["text"]) == ("Add the consent text.")
     assert shown.context["problem"]["step"] == "consent"
     answer = fill("open", {"open": "1"})
@@ -358,7 +382,11 @@ def test_translations_questions_and_care_reach_the_study(begun, fill, settings):
 
 SPANISH = {
     "source": {"title_es": "¿Qué se ve?", "description_es": "Imágenes.\r\n\r\nY palabras."},
-    "consent": {"text_es": "Usted valora palabras.", "support_text_es": "Llámenos."},
+    "consent": {
+        "text_es": "Usted valora palabras.",
+        "content_warning_es": "Hay insultos.",
+        "support_text_es": "Llámenos.",
+    },
     "recruitment": {
         "question_field_0": "craft",
         "question_label_0": "Your craft",
@@ -621,6 +649,8 @@ def test_another_teams_draft_is_out_of_reach(client, lead):
     client.force_login(lead)
     answer = client.post(reverse("setup"), {"title": "Mine", "name": "theirs"})
     assert "with this name already exists" in str(answer.context["new"].errors["name"])
+    sent = upload(client, FILE.replace("from-file", "theirs"))
+    assert "with this name already exists" in str(sent.context["upload"].errors["file"])
     for url in (
         reverse("setup_step", args=["theirs", "source"]),
         reverse("setup_step", args=["theirs", "open"]),
@@ -645,6 +675,16 @@ def test_a_draft_made_by_a_file_can_be_changed_by_who_leads_it(client, lead, fil
     study = Study.objects.get()
     assert study.consent_texts.get().text == "Changed."
     assert [*study.leads.all()] == [lead]
+
+
+@pytest.mark.parametrize("named", [[], ["lead", "maria"]])
+def test_a_draft_keeps_its_other_leads_when_one_of_them_changes_it(lead, named):
+    factories.user("maria")
+    file = FILE.replace("title =", 'leads = ["lead", "maria"]\ntitle =')
+    study = studies.apply_file(file=read_study_text(file), by="x").study
+    document = {**tomllib.loads(FILE), "leads": named}
+    setup_services.save_draft(user=lead, name=study.name, document=document, may_name_leads=False)
+    assert {user.username for user in study.leads.all()} == {"lead", "maria"}
 
 
 def test_discarding_forgets_what_was_filled_in(begun, client, lead):
@@ -676,6 +716,8 @@ def test_too_many_and_too_large_are_refused(lead):
         setup_services.save(user=lead, name=f"s{number}", document={})
     with pytest.raises(setup_services.SetupRefused, match="Discard one"):
         setup_services.save(user=lead, name="more", document={})
+    longest = setup_services.LARGEST_BYTES - len('{"title": ""}')
+    setup_services.save(user=lead, name="s0", document={"title": "x" * longest})
     with pytest.raises(setup_services.SetupRefused, match="too large"):
         setup_services.save(
             user=lead, name="s0", document={"description": "x" * setup_services.LARGEST_BYTES}

@@ -121,7 +121,7 @@ def test_a_query_that_cannot_be_is_said_and_shows_the_list(page, query):
     assert (shown.status_code, "here it is" in shown.text) == (422, True)
 
 
-def test_runs_that_ask_no_model_have_no_answers(page):
+def test_runs_that_ask_no_model_have_no_answers(page, maker):
     run = Run.objects.create(
         kind=RunKind.CAPTIONS,
         image_set=factories.image_set(),
@@ -130,6 +130,7 @@ def test_runs_that_ask_no_model_have_no_answers(page):
         recipe_hash="0" * 64,
     )
     assert page.get(reverse("run_answers", args=[run.pk])).status_code == 404
+    is_problem(Program(maker, "read").get(f"runs/{run.pk}/answers"), 404)
 
 
 def download(page, run, fmt, query=""):

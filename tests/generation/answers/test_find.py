@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from generation.answers import queries
-from generation.answers.queries import Filters
+from generation.answers.queries import Filters, Text
 from tests.generation.answers.answered import a_run, answer
 
 pytestmark = pytest.mark.django_db
@@ -104,3 +104,24 @@ def test_batches_give_every_answer_once(monkeypatch):
         ["4"],
     ]
     assert [one.text for batch in queries.batches(run, Filters(ended="stop")) for one in batch] == ["1", "3"]
+
+
+def test_the_answers_beside_one_are_the_nearest():
+    run = a_run()
+    jobs = [answer(run, f"{n}").pk for n in range(5)]
+    found = queries.one(run, jobs[2])
+    assert (found.previous, found.next) == (jobs[1], jobs[3])
+    assert (queries.one(run, jobs[0]).previous, queries.one(run, jobs[4]).next) == (None, None)
+
+
+def test_the_most_frequent_ending_comes_first_then_by_name():
+    run = a_run()
+    for n, ended in enumerate(["a", "stop", "stop", "length"]):
+        answer(run, f"{n}", ended=ended)
+    assert queries.endings(run) == [("stop", 2), ("a", 1), ("length", 1)]
+
+
+def test_texts_of_many_characters_or_lines_are_long_and_those_that_lack_some_are_cut():
+    shown = [Text(start, len(start)) for start in ("x" * 300, "x" * 301, "\n" * 6, "\n" * 7)]
+    assert [text.is_long for text in shown] == [False, True, False, True]
+    assert [Text("abc", length).is_cut for length in (3, 4)] == [False, True]

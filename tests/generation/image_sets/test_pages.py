@@ -5,8 +5,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import policies
-from annotation.models import Box, Image, Judgement, Purpose, Response, Unit
-from generation.image_sets.queries import IMAGES_PER_PAGE, image_history
+from annotation.models import Box, Image, Judgement, Purpose, Response, TaskKind, Unit
+from generation.image_sets.queries import IMAGES_PER_PAGE, gallery, image_history, image_set_rows
 from generation.models import Provenance, Run
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from tests import factories
@@ -101,14 +101,24 @@ def test_judgements_are_summed_up_by_attribute_and_name_nobody(client, lead, ima
 
 
 def test_only_answers_that_count_in_scores_are_summed_up(lead, image):
-    world.judged(image, lead=lead, times=3)
-    withdrawn, superseded, _kept = Response.objects.order_by("pk")
+    world.judged(image, lead=lead, times=4)
+    withdrawn, superseded, surplus, _kept = Response.objects.order_by("pk")
+    Response.objects.filter(pk=surplus.pk).update(slot=None)
     Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=timezone.now())
     Response.objects.filter(pk=superseded.pk).update(current=False)
     (judged,) = image_history(image, user=lead).judgements
     assert judged.responses == 1
     Unit.objects.update(purpose=Purpose.GOLD)
     assert image_history(image, user=lead).judgements == []
+
+
+def test_attributes_come_by_their_share_and_not_by_their_number(lead, image):
+    study = world.judged(image, lead=lead, values=(1, 0, 0, 0, 0), times=2)
+    factories.response(Unit.objects.get(), values=[0, 0, 0, 0, 1])
+    once = factories.page_unit(study.tasks.get(), picture=image, page=2, texts=["cap", "bag", "bow", "tie"])
+    factories.response(once, values=[1, 0, 0, 0, 0])
+    (judged,) = image_history(image, user=lead).judgements
+    assert [(seen.k, seen.n) for seen in judged.attributes][:2] == [(1, 1), (2, 3)]
 
 
 def test_what_was_said_of_other_images_of_the_set_is_not_summed_up(lead, image):
@@ -191,6 +201,23 @@ def test_the_gallery_is_paged_and_filtered_and_keeps_the_readers_choice(client):
     alone = shown(client, admin, "image_history", only.pk).text
     assert 'rel="prev"' not in alone
     assert 'rel="next"' not in alone
+
+
+def test_a_set_is_listed_with_what_it_holds_and_once_with_a_study_that_shows_it_twice(lead, run):
+    one = factories.image_set("another")
+    factories.image(image_set=one, index=1)
+    stored = {"image_set": one, "file": "made-up.png", "sha256": "0" * 64}
+    first, last = factories.image(index=2, **stored), factories.image(index=3, **stored)
+    factories.image(image_set=one, group_name="Indian")
+    study = factories.study("twice", leads=[lead])
+    for version in (1, 2):
+        factories.task(study, kind=TaskKind.DEPICTION, image_set=one, version=version)
+    [row] = image_set_rows([one], user=lead)
+    assert (row.images, row.groups, row.sample, row.studies) == (4, 2, first.pk, [study])
+    shown = gallery(one, user=factories.user("boss", admin=True))
+    assert (shown.runs, shown.prompt_sets) == ([], []), "those of the other set"
+    history = image_history(last, user=lead)
+    assert (history.previous, history.next) == (first, None)
 
 
 def test_what_is_not_known_of_an_image_is_said(client):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Image, ImageSet
@@ -16,9 +19,10 @@ from generation.jobs import png
 from generation.jobs.services import work
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
-from generation.recipes.recipes import ImageRecipe
+from generation.recipes.recipes import CaptionRecipe, ImageRecipe
 from generation.runs import services as runs
 from tests import factories
+from tests.generation.image_sets import world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -129,6 +133,41 @@ def test_what_waits_in_the_run_is_told_before_it_is_made_as_well(made):
     out, _ = run_command("drawn", "--remake", "--now")
     assert "generates its lost images again, and 6 pending ones." in out
     assert "drawn: 12 files are intact." in out
+
+
+@pytest.mark.parametrize("key", ["", "1.base"])
+def test_what_a_model_said_of_a_lost_picture_is_not_asked_again(made, key):
+    drawn, image = Run.objects.get(), made.images.order_by("index").first()
+    said = world.made(world.read(drawn, CaptionRecipe(backend="fake")))
+    of_image = said.jobs.filter(image=image)
+    of_image.update(key=key, group=image.group if key else None, number=1 if key else 0)
+    found = verify.regenerate(lost=[image], by=None)
+    assert (found.runs, found.jobs, found.uploaded) == ((drawn,), 1, ())
+    said.refresh_from_db()
+    assert said.state == RunState.DONE
+    assert of_image.get().state == JobState.DONE
+
+
+def test_a_lost_picture_is_made_as_if_it_were_new_and_what_is_being_made_is_left_to_its_worker(made):
+    run = Run.objects.get()
+    failed, waiting, claimed, never_made = made.images.order_by("index")[:4]
+    tomorrow = timezone.now() + timedelta(days=1)
+    error = {"error": "The disk was full.", "attempts": 3, "not_before": tomorrow}
+    claim = {"state": JobState.CLAIMED, "claim": uuid4(), "lease_expires_at": tomorrow, "finished_at": None}
+    Job.objects.filter(image=failed).update(state=JobState.FAILED, **error)
+    Job.objects.filter(image=waiting).update(state=JobState.PENDING, finished_at=None)
+    Job.objects.filter(image=claimed).update(**claim)
+    Job.objects.filter(image=never_made).update(**claim, image=None)
+    Run.objects.filter(pk=run.pk).update(state=RunState.CANCELLED, error="All jobs failed.")
+    found = verify.regenerate(lost=[failed, waiting, claimed], by=None)
+    assert (found.jobs, found.uploaded) == (1, ())
+    job = Job.objects.get(image=failed)
+    assert (job.state, job.error, job.attempts) == (JobState.PENDING, "", 0)
+    assert (job.not_before, job.finished_at) == (None, None)
+    assert run.jobs.filter(claim=claim["claim"]).count() == 2
+    [again] = found.runs
+    assert (again.state, again.error, again.finished_at) == (RunState.RUNNING, "", None)
+    assert again.started_at == run.started_at
 
 
 def test_a_study_is_not_a_set(made):

@@ -15,6 +15,7 @@ from annotation.models import Annotator, Box, Judgement, Response, TaskKind
 from generation.models import Answer
 from metrics.machine_judges.disagreement import UNSURE, rank
 from metrics.machine_judges.queries.item_rows import SAMPLES_SHOWN, TEXT_SHOWN
+from metrics.machine_judges.queries.items import answered_judge_or_404, choices
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 from tests.metrics import cast
@@ -174,6 +175,15 @@ def test_pages_of_the_list(study, lead, client):
     is_problem(Program(lead).get(f"studies/pictures/judges/{run.pk}/items?order=x"), 400)
 
 
+def test_filters_offer_what_the_items_have(study, lead, client):
+    type(factories.group("Nepali")).objects.filter(name="Nepali").update(region="South Asia")
+    run = judge(study, TaskKind.DEPICTION, hats)
+    assert choices(answered_judge_or_404(study, run.pk)).regions == ("South Asia",)
+    hat, other = factories.attribute("hat"), factories.attribute("shown to nobody")
+    assert f'<option value="{hat.pk}" selected>hat' in page_of(client, run, lead, attribute=hat.pk)
+    assert "shown to nobody" not in page_of(client, run, lead, attribute=other.pk)
+
+
 def test_boxes_of_people_and_of_the_judge_are_told_apart(study, lead, client):
     seen = Judgement.objects.filter(value=1, option__attribute__text="hat").first()
     Box.objects.create(judgement=seen, x0=11, y0=12, x1=111, y1=122, image_width=512, image_height=512)
@@ -202,6 +212,16 @@ def test_boxes_of_people_and_of_the_judge_are_told_apart(study, lead, client):
     assert page.count("visible in the image as a whole") == 1, "the judge drew no box in the other image"
 
 
+def test_what_the_judge_saw_as_a_whole_in_another_order_only_is_not_said_of_the_item(study, lead):
+    def in_another_order(option, variant, _):
+        return hats(option) if variant == "order" else int(option.attribute is None)
+
+    run = judge(study, TaskKind.DEPICTION, in_another_order, boxes=lambda _: [], again=4)
+    rows = rows_of(study, run, lead)
+    assert {one["value"] for row in rows for one in row["judge"] if one["variant"] == "order"} == {0, 1}
+    assert not any(row["judge_whole_image"] for row in rows)
+
+
 def test_nobody_is_named_and_what_the_judge_wrote_is_text(study, lead, client):
     for number, who in enumerate(Annotator.objects.order_by("pk")):
         Annotator.objects.filter(pk=who.pk).update(pseudonym=f"heron-{number}")
@@ -215,6 +235,7 @@ def test_nobody_is_named_and_what_the_judge_wrote_is_text(study, lead, client):
     assert 'lang="" dir="auto"' in page
     assert "x" * 500 in page
     assert "x" * TEXT_SHOWN not in page, "the rest is in the run"
+    assert page.count("x …</p>") == page.count("…</p>") > 0, "only what was cut"
     assert "not in the form that was asked for" in page
     answers = [one for row in rows_of(study, run, lead) for one in row["judge_answers"]]
     found = {(one["text"][:20], one["length"]) for one in answers if one["problem"] == "unreadable"}
@@ -251,7 +272,8 @@ def test_ratings_with_samples_and_variants(lead, client):
         ("base", 4, "Agree", 4, 5),
         ("order", 2, "Disagree", 5, 5),
     ]
-    assert len(first["judge_answers"]) == 2 * SAMPLES_SHOWN
+    shown = [(one["variant"], one["sample"]) for one in first["judge_answers"]]
+    assert shown == [(variant, n) for variant in ("base", "order") for n in range(1, SAMPLES_SHOWN + 1)]
     assert (second["differing"], second["disagreement"]) == (0, 0)
     page = page_of(client, run, lead, differ="1")
     assert "2 of 3 people answered differently" in page
@@ -266,6 +288,13 @@ def test_the_ranking_follows_new_answers_of_people(study, lead):
     rows = rows_of(study, run, lead)
     assert named(rows)[0] == ("Nepali", 4, "hat", 3)
     assert [(row["people"], row["disagreement"]) for row in rows[-4:]] == [(0, None)] * 4
+
+
+def test_the_ranking_follows_new_answers_of_the_judge(study, lead):
+    run = judge(study, TaskKind.DEPICTION, hats)
+    assert len(rows_of(study, run, lead)) == 16
+    run.answers.get(job__key__startswith="3.").delete()
+    assert len(rows_of(study, run, lead)) == 12
 
 
 def test_a_judge_without_usable_answers_and_one_whose_task_is_gone(study, lead, client):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import Study, TaskKind
+from annotation.models import Option, Purpose, Study, TaskKind, Unit
 from generation.models import Run, RunState
 from generation.plans.errors import PlanRefused
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
@@ -148,3 +148,51 @@ def test_what_the_form_of_a_study_does_not_offer_is_not_ignored(maker, change):
     )
     assert answer.status_code == 422
     assert not Run.objects.exists()
+
+
+def test_a_judge_is_asked_about_the_data_of_the_newest_version(maker):
+    study = words(maker)
+    newest = factories.task(study, kind=TaskKind.VISUAL_NATURE, version=2)
+    factories.attribute_unit(newest, "scarf")
+    factories.attribute_unit(newest, "crown", purpose=Purpose.GOLD)
+    plan = plan_judge(recipe=CompletionRecipe(backend="fake"), choice=Choice(study=study, task=newest.kind))
+    assert [asking.key for asking in plan.askings] == ["1.base"]
+
+
+def test_a_page_of_one_attribute_has_no_other_order(maker):
+    study = cast.depiction_study(name="hats", leads=[maker])
+    factories.page_unit(study.tasks.get(), picture=factories.image(index=9), texts=["hat"])
+    name_files(study)
+    choice = Choice(study=study, task="depiction", again=5)
+    assert plan_judge(recipe=DescriptionRecipe(backend="fake"), choice=choice).total == 5 + 4
+
+
+@pytest.mark.parametrize(("times", "temperature", "said"), [(1, 0.0, False), (2, 0.0, True), (2, 0.5, False)])
+def test_many_answers_at_temperature_0_are_said_to_be_one(maker, times, temperature, said):
+    recipe = CompletionRecipe(backend="fake", times=times, temperature=temperature)
+    plan = plan_judge(recipe=recipe, choice=Choice(study=words(maker), task="visual_nature"))
+    assert any("always gives the same answer" in note for note in plan.notes) == said
+
+
+def test_an_asking_is_of_the_group_and_the_attribute_of_its_item(maker):
+    study = factories.study("pairs", leads=[maker])
+    task = factories.task(study, kind=TaskKind.PREVALENCE, wording="[id] are [attr].")
+    of = factories.association(text="hat")
+    unit = Unit.objects.create(task=task, position=1, association=of)
+    Option.objects.create(unit=unit, attribute=of.attribute, position=1)
+    recipe = CompletionRecipe(backend="fake")
+    [asking] = plan_judge(recipe=recipe, choice=Choice(study=study, task=task.kind)).askings
+    assert (asking.group_id, asking.attribute_id, asking.image_id) == (of.group_id, of.attribute_id, None)
+
+
+def test_images_without_a_file_are_counted_once_and_only_those_of_data(maker):
+    study = cast.depiction_study(name="hats", leads=[maker])
+    name_files(study)
+    absent, of_gold = factories.image(index=8), factories.image(index=9)
+    for page in (1, 2):
+        factories.page_unit(study.tasks.get(), picture=absent, page=page)
+    gold = factories.page_unit(study.tasks.get(), picture=of_gold)
+    Unit.objects.filter(pk=gold.pk).update(purpose=Purpose.GOLD)
+    choice = Choice(study=study, task="depiction")
+    plan = plan_judge(recipe=DescriptionRecipe(backend="fake"), choice=choice)
+    assert next(note for note in plan.notes if "without a file" in note).endswith("left out: 1.")

@@ -13,6 +13,8 @@ from django.urls import reverse
 from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, TaskKind
 from generation.models import Run, RunState
+from metrics.machine_judges.queries import requests as asked
+from metrics.machine_judges.queries.results import MOST_Q
 from metrics.models import ScoreRun
 from tests import factories
 from tests.metrics import cast
@@ -57,7 +59,7 @@ def rows_of(html: str, caption: str) -> list[list[str]]:
 
 def with_agreement(study, run, more=(), **chosen):
     everything = agreement(ALL, (62.0, 58.0, 66.0), (71.0, 65.0, 77.0), (-9.0, -13.0, -5.0), q=0.01)
-    europe = agreement(f"{ALL}; region: Europe", 70.0, 72.0, (-2.0, -6.0, 2.0), q=0.4)
+    europe = agreement(f"{ALL}; region: Europe", 70.0, 72.0, (-2.0, -6.0, 2.0), q=MOST_Q)
     south = agreement(f"{ALL}; region: Latin America", 50.0, 71.0, (-21.0, -30.0, -12.0), q=0.001)
     return score_run(study, run, "judge_agreement", [*everything, *europe, *south, *more], **chosen)
 
@@ -212,9 +214,12 @@ def test_groups_and_the_worst_attributes_are_listed(client, study, run):
     rows = agreement(ALL, 60.0, 70.0, (-10.0, -20.0, -1.0), q=0.04, group=mexican)
     for place, word in enumerate(words):
         rows += agreement(ALL, 50.0, 70.0, float(place - 20), attribute=word)
+    rows += agreement(ALL, 5.0, 95.0, -90.0, group=mexican, attribute=words[24])
+    rows += agreement(ALL, None, None, None, attribute=factories.attribute("unknown"))
     with_agreement(study, run, rows)
     html = client.get(address(run)).text
-    assert rows_of(html, "By identity group")[0][0] == "Mexican less than people"
+    [[group, judged, *_]] = rows_of(html, "By identity group")
+    assert (group, judged) == ("Mexican less than people", "60.0 n = 40")
     listed = rows_of(html, "The attributes with the lowest differences")
     assert [row[0] for row in listed] == [f"word {place:02}" for place in range(20)]
 
@@ -300,6 +305,27 @@ def test_a_test_with_too_few_annotators_says_why(client, study, run):
     with_agreement(study, run)
     page = shown(client, run)
     assert "There is no alternative annotator test: The test leaves one annotator out at a time." in page
+
+
+def test_a_score_without_values_says_why_its_last_run_failed(study, run):
+    def failed(metric: str, error: str, *, of=study, state=JobState.FAILED, **chosen) -> None:
+        made = score_run(of, run, metric, **chosen)
+        made.state, made.error, made.digest = state, error, f"{made.pk:064}"
+        made.finished_at = made.finished_at if state == JobState.FAILED else None
+        made.save()
+
+    wanted = asked.wanted_scores(study, run)
+    assert asked.refusals(study, wanted, []) == wanted.refused
+    failed("judge_scores", "Before the last.")
+    failed("judge_scores", "There was no room.")
+    failed("judge_combined", "It is refused already.")
+    failed("judge_agreement", "It was of genders.", by="gender")
+    failed("judge_scores", "It was another study's.", of=factories.study("words"))
+    found = {**wanted.refused, "judge_scores": "There was no room."}
+    assert asked.refusals(study, wanted, []) == found
+    assert asked.refusals(study, wanted, ["judge_scores"]) == wanted.refused
+    failed("judge_scores", "It is tried again.", state=JobState.PENDING)
+    assert asked.refusals(study, wanted, []) == wanted.refused
 
 
 def test_the_figure_is_drawn_and_has_a_file_for_each_format(client, study, run):

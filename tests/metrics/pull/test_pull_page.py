@@ -12,8 +12,9 @@ from generation.models import Run, RunState
 from generation.recipes.prompts import PromptSet
 from metrics.core.charts.figure import render_figure
 from metrics.dashboards.figures import draw_figure
-from metrics.models import ScoreRun
+from metrics.models import Score, ScoreRun
 from metrics.pull.charts import Estimate, PullPoint, pull_chart
+from metrics.pull.queries import PullRow
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import pulled
@@ -123,6 +124,12 @@ def test_an_interval_that_contains_0_is_called_unsure(client, study, lead):
     assert "(unsure)" not in text_of(get(client, study, lead))
     run.scores.filter(group__name="Mexican", name="x").update(low=-0.1)
     assert text_of(get(client, study, lead)).count("(unsure)") == 1
+
+
+def test_an_interval_that_only_touches_0_is_unsure_too():
+    ends = [(-1.0, 0.0), (0.0, 1.0), (0.1, 1.0), (-1.0, -0.1), (None, None)]
+    rows = [PullRow(None, "", {"x": Score(name="x", value=0.5, low=low, high=high)}) for low, high in ends]
+    assert [row.unsure for row in rows] == [True, True, False, False, False]
 
 
 def test_a_group_shows_its_images_set_beside_set_with_their_prompts(client, study, lead):
