@@ -384,7 +384,7 @@ SPANISH = {
     "source": {"title_es": "¿Qué se ve?", "description_es": "Imágenes.\r\n\r\nY palabras."},
     "consent": {
         "text_es": "Usted valora palabras.",
-        "content_warning_es": "Hay insultos.",
+        "content_warning_es": "Hay sangre.",
         "support_text_es": "Llámenos.",
     },
     "recruitment": {

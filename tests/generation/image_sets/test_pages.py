@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import policies
-from annotation.models import Box, Image, Judgement, Purpose, Response, TaskKind, Unit
+from annotation.models import Box, Image, Judgement, Purpose, Response, Slot, SlotState, TaskKind, Unit
 from generation.image_sets.queries import IMAGES_PER_PAGE, gallery, image_history, image_set_rows
 from generation.models import Provenance, Run
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
@@ -101,9 +101,11 @@ def test_judgements_are_summed_up_by_attribute_and_name_nobody(client, lead, ima
 
 
 def test_only_answers_that_count_in_scores_are_summed_up(lead, image):
-    world.judged(image, lead=lead, times=4)
-    withdrawn, superseded, surplus, _kept = Response.objects.order_by("pk")
+    world.judged(image, lead=lead, times=3)
+    surplus, withdrawn, superseded = Response.objects.order_by("pk")
     Response.objects.filter(pk=surplus.pk).update(slot=None)
+    Slot.objects.filter(pk=surplus.slot_id).update(state=SlotState.OPEN, annotator=None)
+    factories.response(Unit.objects.get())
     Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=timezone.now())
     Response.objects.filter(pk=superseded.pk).update(current=False)
     (judged,) = image_history(image, user=lead).judgements
