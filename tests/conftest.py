@@ -32,6 +32,7 @@ from django.test import override_settings
 from annotation.core.heartbeat import PeriodicThread
 from tests import commits, emptied, frames, traced, transactions
 from tests.migrated import MIGRATED
+from visage_app.database.sqlite import base as sqlite
 from visage_app.storage import storages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,6 +72,12 @@ def pytest_collection(session: pytest.Session):
         # A test leaves little behind: looking after every 700 objects, as Python does, is time for nothing.
         gc.set_threshold(50_000, 20, 50)
         gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """pytest now looks five times for garbage that fails when it is freed. What is left after once is none."""
+    gc.collect()
+    gc.freeze()
 
 
 _inside: list[str] = []
@@ -258,6 +265,16 @@ def _no_beats_in_a_transaction() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(PeriodicThread, "__enter__", enter)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """What the suite's own processes write need not outlast a power cut, and a disk takes milliseconds to say
+    that it has it. Programs that tests start do wait."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda descriptor: None)
+        patched.setattr(sqlite, "_write_to_disk", lambda descriptor: None)
         yield
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def worker():
 
     def rounds() -> None:
         try:
-            while not ended.wait(0.2):
+            while not ended.wait(0.05):
                 score_runs.compute_pending()
                 export_jobs.make_pending()
                 for run_id in work.runs_needing_work():
@@ -76,6 +77,8 @@ def test_what_the_examples_take_from_outside_is_said_before_the_first():
 
 def test_every_block_runs_from_top_to_bottom(live_server, worker, monkeypatch, tmp_path):
     monkeypatch.setattr(settings, "BOOTSTRAP_RESAMPLES", 100)
+    sleep = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: sleep(min(seconds, 0.05)))  # ask again sooner
     admin = factories.user("admin", admin=True)
     person, again = factories.user("person@example.org"), factories.user("person-again@example.org")
     factories.annotator(user=again)
