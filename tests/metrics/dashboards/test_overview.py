@@ -55,6 +55,15 @@ def test_every_page_about_people_and_programs_is_one_click_away(client, lead):
         assert f'href="{reverse(name, args=[study.name])}"' in page, name
 
 
+def test_a_task_with_two_versions_has_its_tabs_once(client, lead):
+    study = factories.study("mine", leads=[lead])
+    for version in (1, 2):
+        factories.task(study, kind="depiction", version=version)
+    tabs = page_of(client, study, lead).partition('<nav class="dash-nav')[2].partition("</nav>")[0]
+    for name in ("identities", "gallery", "compare", "pull"):
+        assert tabs.count(f'href="{reverse(name, args=[study.name])}"') == 1, name
+
+
 def score(study) -> None:
     for metric in result_metrics(study):
         score_runs.request(study=study, metric=metric, variant="corrected")
