@@ -197,7 +197,8 @@ def _queue(
     number = dict(counted.annotate(number=Count("pk")))
     waiting = rows.filter(state="pending").aggregate(oldest=Min(since))
     renewed = rows.filter(state="claimed").aggregate(until=Max("lease_expires_at"))["until"]
-    finished = rows.aggregate(last=Max("finished_at"))["last"]
+    # of all, since the page counts no jobs of finished runs
+    finished = rows.model.objects.aggregate(last=Max("finished_at"))["last"]
     moments = [renewed - lease if renewed else None, finished]
     return Queue(
         kind=kind,

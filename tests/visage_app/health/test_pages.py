@@ -127,6 +127,12 @@ def test_jobs_that_failed_count_until_their_run_is_cancelled():
     assert [(each.run, each.error) for each in found.failures] == [(done.pk, "no memory")]
 
 
+def test_the_last_activity_is_told_after_the_run_has_ended():
+    ended = timezone.now()
+    Job.objects.create(run=run("done"), image=factories.image(), state="done", finished_at=ended)
+    assert queue("generation").heard == ended
+
+
 def test_a_webhook_that_was_disabled_waits_for_nobody(study):
     hook = Webhook.objects.create(
         study=study, url="https://example.org/hook", secret="s", disabled_at=timezone.now()
