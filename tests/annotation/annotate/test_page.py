@@ -126,6 +126,7 @@ def test_sending_twice_counts_once_and_goes_on(client, enrolment):
         ("active_ms", "99999999999999999"),
         ("active_ms", "9" * 5000),
         ("active_ms", "1\0"),
+        ("active_ms", "²"),
         ("started_at", ""),
         ("started_at", "yesterday"),
         ("started_at", "2026-01-01\0"),
@@ -210,8 +211,9 @@ def test_an_item_of_another_study_cannot_be_answered_here(client, enrolment):
     elsewhere = factories.rating_study(texts=["turban"])
     unit = elsewhere.tasks.get().units.get()
     key = lease_keys.issue(annotator_id=enrolment.annotator_id, unit_id=unit.pk)
-    sent = client.post(PAGE, {"unit": unit.pk, "client_key": str(key), "value": "5"})
-    assert sent.status_code == 403
+    for value in ("5", ""):
+        sent = client.post(PAGE, {"unit": unit.pk, "client_key": str(key), "value": value})
+        assert sent.status_code == 403
     assert not Response.objects.exists()
 
 
