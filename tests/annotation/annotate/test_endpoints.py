@@ -405,6 +405,14 @@ def test_ones_own_last_answers_can_be_looked_at_and_corrected_once_and_again(cli
     assert Response.objects.filter(unit=item["unit"], annotator=enrolment.annotator).count() == 3
 
 
+def test_the_last_ten_answers_are_shown_the_newest_first(client, enrolment, study):
+    task = study.tasks.get()
+    units = [factories.attribute_unit(task) for _ in range(11)]
+    factories.responses((unit, None, enrolment.annotator) for unit in units)
+    shown = [answer["item"]["unit"] for answer in client.get(f"{URL}last/").json()["answers"]]
+    assert shown == [unit.pk for unit in reversed(units[1:])]
+
+
 def test_who_has_not_answered_anything_has_no_last_answers(client, enrolment):
     assert client.get(f"{URL}last/").json() == {"answers": []}
 

@@ -221,6 +221,14 @@ def test_none_of_the_above_excludes_the_rest(page):
     mark(page, {5: []})
 
 
+def test_each_option_is_answered_once(page):
+    enrolment, unit, slot = page
+    first = unit.options.earliest("position").pk
+    answers = [Answer(option_id=first, value=1, position=place, whole_image=True) for place in range(1, 6)]
+    with pytest.raises(AnswerRefused, match="does not match the item"):
+        responses.submit(enrolment=enrolment, unit_id=unit.pk, client_key=slot.lease_key, answers=answers)
+
+
 def test_positions_must_number_the_options(page):
     with pytest.raises(AnswerRefused, match="order in which"):
         mark(page, {}, position=1)

@@ -220,6 +220,13 @@ def test_practice_gets_feedback_and_gold_does_not(trying):
     assert post(trying, "answers", rated(gold, 1)).json() == {"outcome": "kept"}
 
 
+def test_neither_gold_without_a_rate_nor_what_only_a_machine_judges_is_shown(trying, study):
+    type(study).objects.update(gold_rate=0)
+    factories.attribute_unit(study.tasks.get(kind=TaskKind.VISUAL_NATURE), "flag").slots.all().delete()
+    items = post(trying, "items", {"wanted": 9}, query="?task=visual_nature").json()["items"]
+    assert [item["attribute"] for item in items] == ["hat", "sombrero", "kind", "poor", "tall"]
+
+
 def test_an_answer_brings_the_next_items(trying):
     first = post(trying, "items", {}).json()["items"]
     keys = [item["client_key"] for item in first]

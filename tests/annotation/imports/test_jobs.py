@@ -197,7 +197,7 @@ def test_a_worker_that_stops_gives_it_back_and_another_does_it(tmp_path, lead):
 
 
 def test_a_worker_does_the_oldest_of_those_that_wait_and_none_once_it_is_to_stop(tmp_path, lead, monkeypatch):
-    later, first = seegull(tmp_path, lead), seegull(tmp_path, lead)
+    later, first, _last = (seegull(tmp_path, lead) for _ in range(3))
     CatalogueImport.objects.filter(pk=first.pk).update(created_at=timezone.now() - timedelta(days=1))
     asked = []
     monkeypatch.setattr(jobs, "work", lambda job_id, **options: asked.append(job_id))
