@@ -99,7 +99,7 @@ def _first(assigned: list[Item], *, wanted: int) -> NextItems:
 
 
 def _assigned(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, now: datetime) -> list[Item]:
-    is_due = study.gold_rate and enrolment.answered * study.gold_rate >= enrolment.golds + 1
+    is_due = enrolment.answered * study.gold_rate >= enrolment.golds + 1
     due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if is_due else []
     leased = slots.lease(enrolment=enrolment, wanted=max(1, wanted - len(due)), sweep=sweep, now=now)
     data = [

@@ -194,7 +194,7 @@ def skip(
         if Response.objects.filter(**mine).exists():
             raise AnswerRefused(_("You have answered this item already."))
         _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
-        skipped = Skip.objects.create(**mine, client_key=client_key, reason=reason, note=note[:2000], at=now)
+        skipped = Skip.objects.create(**mine, client_key=client_key, reason=reason, note=note, at=now)
         slots.return_to_queue(Slot.objects.filter(**mine, state=SlotState.LEASED))
         return skipped
 

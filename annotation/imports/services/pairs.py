@@ -27,6 +27,7 @@ CHUNK = 1000
 MOST_NEW_GROUPS = 300
 """New groups of one source: more are a wrong axis rather than new groups."""
 LONGEST_DEMONYM = 120
+LONGEST_SOURCE = 80
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,8 @@ def _new_source(name: str, details: SourceDetails, by: User | None) -> Source:
         raise SourceRefused(
             f"'{name[:80]}' is not a name for a source. Use letters, digits, - and _ only."
         ) from error
+    if len(name) > LONGEST_SOURCE:
+        raise SourceRefused(f"The name has more than {LONGEST_SOURCE} characters. Shorten it.")
     if not details.title.strip():
         raise SourceRefused("A source needs a title. Write one.")
     try:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
+from annotation.annotate.limits import DAY_MS
 from annotation.models import (
     Consent,
     Enrolment,
     EnrolmentStatus,
+    Image,
     Judgement,
     Response,
     Skip,
@@ -126,6 +129,42 @@ def test_what_is_no_answer_is_refused(agreed, change, status, pointer):
     assert not Response.objects.exists()
 
 
+def test_numbers_texts_and_lists_have_limits(agreed):
+    item = agreed.post(f"{STUDY}/next", {"wanted": 12}).json()["items"][0]
+    body, box = answer_to(item), [1, 2, 3, 4]
+    judgements = (
+        *({"option": 0}, {"value": 1001}, {"value": -1001}, {"position": 0}, {"position": 201}),
+        *({"justification": "x" * 2001}, {"boxes": [[*box[:3], 2e9]]}, {"boxes": [box] * 201}),
+    )
+    for change in (
+        *({"answers": [{**body["answers"][0], **more}]} for more in judgements),
+        *({"active_ms": DAY_MS + 1}, {"idle_ms": -1}, {"idle_ms": DAY_MS + 1}, {"language": "x" * 11}),
+    ):
+        is_problem(agreed.post(f"{STUDY}/answers", {**body, **change}), 400)
+    for more in ({"wanted": 0}, {"wanted": 13}, {"have": [item["client_key"]] * 1001}):
+        is_problem(agreed.post(f"{STUDY}/next", more), 400)
+    is_problem(agreed.post(f"{STUDY}/skips", {**skip_of(item), "note": "x" * 2001}), 400)
+    most = {"active_ms": DAY_MS, "idle_ms": DAY_MS, "language": "x" * 10}
+    assert agreed.post(f"{STUDY}/answers", {**body, **most}).status_code == 201
+
+
+def test_practice_is_told_and_the_statement_is_in_the_language_that_is_asked_for(agreed, study):
+    practice = factories.attribute_unit(study.tasks.get(), "hat", purpose="training")
+    practice.slots.all().delete()
+    Enrolment.objects.update(status=EnrolmentStatus.TRAINING)
+    spanish = {"accept-language": "es"}
+    told = []
+    for _ in range(2):
+        got = agreed.post(f"{STUDY}/next", **spanish).json()
+        [item] = got["items"]
+        told.append((item["training"], item["language"], got["answered"]))
+        agreed.post(f"{STUDY}/answers", answer_to(item))
+    assert told == [(True, "es", 0), (False, "es", 0)]
+    [last] = agreed.get(f"{STUDY}/answers", **spanish).json()["answers"]
+    assert last["item"]["language"] == "es"
+    assert agreed.post(f"{STUDY}/next").json()["answered"] == 1
+
+
 @pytest.mark.parametrize("value", [0, 6, 3])
 def test_a_value_off_the_scale_or_without_its_reason_is_refused(agreed, value):
     item = agreed.post(f"{STUDY}/next").json()["items"][0]
@@ -135,9 +174,10 @@ def test_a_value_off_the_scale_or_without_its_reason_is_refused(agreed, value):
 
 def test_a_box_in_an_answer_about_words_is_refused(agreed):
     item = agreed.post(f"{STUDY}/next").json()["items"][0]
-    body = answer_to(item)
-    body["answers"][0]["boxes"] = [[1, 2, 3, 4]]
-    is_problem(agreed.post(f"{STUDY}/answers", body), 422)
+    for value in (5, 1):
+        body = answer_to(item, value=value)
+        body["answers"][0]["boxes"] = [[1, 2, 3, 4]]
+        is_problem(agreed.post(f"{STUDY}/answers", body), 422)
     body["answers"][0]["boxes"] = [[1, 2, 3]]
     is_problem(agreed.post(f"{STUDY}/answers", body), 400)
 
@@ -146,9 +186,13 @@ def test_boxes_come_with_answers_about_images(someone, program):
     study = factories.study("pictures")
     text = factories.consent_text(study)
     task = factories.task(study, kind=TaskKind.DEPICTION, strata=("any",))
-    factories.page_unit(task, picture=factories.image())
+    picture = factories.image()
+    factories.page_unit(task, picture=picture)
     program.post("studies/pictures/consent", {"text": text.pk})
+    assert program.post("studies/pictures/next").json()["items"][0]["image"]["url"] == ""
+    Image.objects.update(file="a.png", sha256="0" * 64)
     item = program.post("studies/pictures/next").json()["items"][0]
+    assert item["image"]["url"] == reverse("api:image_file", args=[picture.pk])
     assert (item["image"]["width"], item["options"][-1]["none"]) == (512, True)
     body = answer_to(item, value=0)
     body["answers"][0] |= {"value": 1, "boxes": [[10, 20, 30, 40.5]]}
@@ -205,6 +249,7 @@ def test_somebody_who_was_blocked_gets_nothing_more(agreed, study):
     assert is_problem(agreed.post(f"{STUDY}/next"), 409)["state"] == "blocked"
     is_problem(agreed.post(f"{STUDY}/skips", skip_of(item)), 403)
     is_problem(agreed.post(f"{STUDY}/corrections", answer_to(item)), 403)
+    assert agreed.post(f"{STUDY}/answers", answer_to(item)).status_code == 201, "it was given out before"
     text = study.consent_texts.get().pk
     is_problem(agreed.post(f"{STUDY}/consent", {"text": text}), 409)
 

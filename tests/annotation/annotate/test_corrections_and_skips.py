@@ -7,11 +7,11 @@ from uuid import uuid4
 import pytest
 
 from annotation.annotate import queries
-from annotation.annotate.services import responses
+from annotation.annotate.services import responses, saving
 from annotation.annotate.services.responses import Answer, AnswerRefused, NotAssigned
 from annotation.assignment import lease_keys
 from annotation.assignment.services import slots
-from annotation.models import Judgement, Response, Skip, Slot, SlotState, Study, StudyStatus
+from annotation.models import Enrolment, Judgement, Response, Skip, Slot, SlotState, Study, StudyStatus
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -42,10 +42,17 @@ def revise(enrolment, earlier, value, key=None):
     )
 
 
+def counters(enrolment):
+    return [getattr(enrolment, name) for name in saving.COUNTERS]
+
+
 def test_a_correction_replaces_the_answer_and_keeps_the_earlier_one(answered):
     enrolment, first = answered
+    before = counters(enrolment)
     second = revise(enrolment, first, 2).response
+    Study.objects.update(status=StudyStatus.PAUSED)
     third = revise(enrolment, second, 1).response
+    assert counters(enrolment) == counters(Enrolment.objects.get()) == before, "it was counted already"
 
     assert list(Response.objects.order_by("revision").values_list("revision", "current")) == [
         (1, False),

@@ -1,6 +1,8 @@
 """The JSON endpoints of the annotation page (docs/annotating.md)."""
 
 import json
+from datetime import timedelta
+from functools import partial
 from uuid import uuid4
 
 import pytest
@@ -17,6 +19,7 @@ from annotation.models import (
     ConsentText,
     Enrolment,
     EnrolmentStatus,
+    Image,
     Judgement,
     Option,
     Response,
@@ -95,6 +98,7 @@ def test_what_they_hold_is_told_whole_also_if_they_ask_for_less(client, enrolmen
     first = items(client, wanted=4)
     have = [item["client_key"] for item in first["items"]]
     assert len(have) == 4
+    assert [item["client_key"] for item in items(client, wanted=0)["items"]] == have[:1]
     fewer = items(client, have=have, wanted=1)
     assert (fewer["held"], fewer["items"]) == (have, [])
     assert [item["client_key"] for item in items(client, wanted=2)["items"]] == have[:2]
@@ -109,7 +113,7 @@ def test_nobody_takes_more_items_into_their_hands_than_the_page_can_use(client, 
 
 def test_a_statement_comes_in_parts_with_identity_and_attribute(client, enrolment, study):
     task = factories.task(
-        study, kind=TaskKind.PREVALENCE, wording="Have you heard that [id] are [attr]?", strata=("any",)
+        study, kind=TaskKind.PREVALENCE, wording="Have you heard that [id] are [attr]", strata=("any",)
     )
     of = factories.association(group_name="Mexican", text="merry")
     unit = Unit.objects.create(task=task, position=1, association=of)
@@ -122,8 +126,8 @@ def test_a_statement_comes_in_parts_with_identity_and_attribute(client, enrolmen
         ["identity", "Mexican"],
         ["text", " are "],
         ["attribute", "merry"],
-        ["text", "?"],
     ]
+    assert (item["page"], item["pages"], item["image"]) == (1, 1, None)
 
 
 @pytest.mark.parametrize(
@@ -196,15 +200,21 @@ def test_a_depiction_item_says_which_page_of_how_many_and_where_its_image_is(cli
     who = factories.user()
     client.force_login(who)
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
+    task, other = study.tasks.get(), factories.task(factories.study(), kind=TaskKind.DEPICTION)
+    picture = Image.objects.get()
+    factories.page_unit(other, picture=picture, page=3)
+    factories.page_unit(task, picture=factories.image(index=2), page=4)
     item = items(client)["items"][0]
-    assert (item["page"], item["pages"]) == (1, 2)
+    assert (item["page"], item["pages"], item["attribute"], item["identity"]) == (1, 2, "", "")
     assert item["image"] == {
-        "url": f"/images/{study.tasks.get().image_set.images.get().pk}/",
+        "url": f"/images/{picture.pk}/",
         "width": 512,
         "height": 512,
     }
     file = client.get(item["image"]["url"])
     assert b"".join(file.streaming_content) == b"png"
+    Image.objects.update(file="")
+    assert items(client)["items"][0]["image"]["url"] == ""
 
 
 def test_a_depiction_answer_is_kept_with_its_boxes_and_the_positions_shown(client):
@@ -348,11 +358,14 @@ def test_an_item_of_another_study_cannot_be_answered_here(client, enrolment):
 
 def test_a_skipped_item_goes_to_somebody_else_and_does_not_come_back(client, enrolment):
     item = items(client)["items"][0]
+    theirs = slots.lease_next(enrolment=factories.enrolment(Study.objects.get()))
+    assert theirs.unit_id == item["unit"]
     body = {"unit": item["unit"], "client_key": item["client_key"], "reason": "upsetting", "note": "ugh"}
     for _ in range(2):
         assert post(client, "skips", body).json() == {"outcome": "skipped"}
     assert Skip.objects.get().note == "ugh"
-    assert Slot.objects.filter(unit=item["unit"], state=SlotState.OPEN).count() == 3
+    assert Slot.objects.filter(unit=item["unit"], state=SlotState.OPEN).count() == 2
+    assert Slot.objects.filter(state=SlotState.LEASED, annotator=enrolment.annotator).count() == 2
     assert item["unit"] not in {one["unit"] for one in items(client)["items"]}
     assert post(client, "skips", {**body, "reason": "bored"}).status_code == 422
 
@@ -373,8 +386,13 @@ def test_ones_own_last_answers_can_be_looked_at_and_corrected_once_and_again(cli
         "boxes": [],
     }
     item = reply[1]["item"]
-    for _ in range(2):  # sent again, it is the same correction
-        assert post(client, "corrections", rated(item, value=1)).status_code == 200
+    times = {"started_at": timezone.now().isoformat(), "active_ms": 7, "idle_ms": 8, "language": "es"}
+    for outcome in ("kept", "repeat"):  # sent again, it is the same correction
+        sent = post(client, "corrections", {**rated(item, value=1), **times})
+        assert (sent.status_code, sent.json()) == (200, {"outcome": outcome})
+    corrected = Response.objects.get(revision=2)
+    assert {**times, "started_at": corrected.started_at.isoformat()} == times
+    assert [getattr(corrected, name) for name in ("active_ms", "idle_ms", "language")] == [7, 8, "es"]
     assert list(
         Response.objects.filter(unit=item["unit"], annotator=enrolment.annotator)
         .order_by("revision")
@@ -385,6 +403,14 @@ def test_ones_own_last_answers_can_be_looked_at_and_corrected_once_and_again(cli
     assert fresh["client_key"] != item["client_key"]
     assert post(client, "corrections", rated(fresh, value=2)).status_code == 200
     assert Response.objects.filter(unit=item["unit"], annotator=enrolment.annotator).count() == 3
+
+
+def test_the_last_ten_answers_are_shown_the_newest_first(client, enrolment, study):
+    task = study.tasks.get()
+    units = [factories.attribute_unit(task) for _ in range(11)]
+    factories.responses((unit, None, enrolment.annotator) for unit in units)
+    shown = [answer["item"]["unit"] for answer in client.get(f"{URL}last/").json()["answers"]]
+    assert shown == [unit.pk for unit in reversed(units[1:])]
 
 
 def test_who_has_not_answered_anything_has_no_last_answers(client, enrolment):
@@ -426,7 +452,11 @@ def test_practice_items_come_first_say_so_and_answer_with_feedback(client, enrol
     for outcome in ("kept", "repeat"):  # also when the first reply was lost
         reply = post(client, "answers", rated(item, value=1)).json()
         assert reply == {"outcome": outcome, "correct": False, "feedback": "A hat can be seen."}
+    Option.objects.update(expected=None)
+    reply = post(client, "answers", rated(item, value=1)).json()
+    assert reply == {"outcome": "repeat", "correct": None, "feedback": "A hat can be seen."}
     assert not items(client)["items"][0]["training"]
+    assert client.get(f"{URL}last/").json() == {"answers": []}, "practice is not corrected"
 
 
 def test_nothing_tells_a_gold_item_from_any_other(client, enrolment, study):
@@ -529,3 +559,40 @@ def test_a_text_may_be_as_long_as_is_said_and_a_box_has_four_numbers():
     for corners in ([1, 2, 3], [1, 2, 3, 4, 5]):
         with pytest.raises(RequestRefused, match="four numbers"):
             request_body.answers({"answers": [{"option": 1, "value": 1, "position": 1, "boxes": [corners]}]})
+
+
+def test_numbers_and_lists_are_within_their_limits():
+    assert request_body.integer({"n": 5}, "n", minimum=5, maximum=5) == 5
+    keys = [str(uuid4())] * 1000
+    assert len(request_body.uuids({"have": keys}, "have")) == 1000
+    answer = {"option": 1, "value": 1, "position": 1}
+    for refused in (
+        lambda: request_body.integer({"n": 5}, "n", minimum=6),
+        lambda: request_body.integer({"n": 5}, "n", maximum=4),
+        lambda: request_body.uuids({"have": [*keys, keys[0]]}, "have"),
+        *(
+            partial(request_body.answers, {"answers": [{**answer, **more}]})
+            for more in (
+                {"option": 0},
+                {"value": 1001},
+                {"value": -1001},
+                {"position": 201},
+                {"boxes": [[True, 0, 1, 1]]},
+                {"boxes": [[0, 0, 1e9, 1]]},
+            )
+        ),
+    ):
+        with pytest.raises(RequestRefused):
+            refused()
+
+
+def test_times_that_cannot_be_are_as_if_they_were_not_sent():
+    now = timezone.now()
+    sent = {"active_ms": -1, "idle_ms": float("inf"), "started_at": (now - timedelta(days=31)).isoformat()}
+    assert request_body.times(sent) == dict.fromkeys(sent)
+    sent = {"active_ms": True, "started_at": now.replace(tzinfo=None).isoformat()}
+    assert request_body.times(sent) == {**dict.fromkeys(sent), "idle_ms": None}
+    day = 24 * 60 * 60 * 1000
+    begun = now - timedelta(days=29)
+    sent = {"active_ms": 0, "idle_ms": day + 1, "started_at": begun.isoformat()}
+    assert request_body.times(sent) == {"active_ms": 0, "idle_ms": day, "started_at": begun}

@@ -18,7 +18,9 @@ from annotation.models import (
     SkipReason,
     Slot,
     SlotState,
+    Study,
     StudyStatus,
+    TaskKind,
     Unit,
 )
 from annotation.participation.services import annotators
@@ -101,6 +103,8 @@ def test_nothing_is_given_to_somebody_who_may_not_go_on(status):
     enrolment = joined(rating(data=1))
     Enrolment.objects.update(status=status)
     assert next_of(enrolment).state == status
+    Study.objects.update(status=StudyStatus.PAUSED)
+    assert next_of(enrolment).state == status, "which will not change when the study goes on"
 
 
 def test_training_comes_first_tells_what_was_right_and_qualifies():
@@ -111,8 +115,9 @@ def test_training_comes_first_tells_what_was_right_and_qualifies():
 
     assert (right.outcome, right.correct, wrong.correct) == ("check", True, False)
     assert "A hat is a thing" in wrong.feedback
-    assert next_of(enrolment).items[0].purpose == Purpose.DATA
-    assert fresh(enrolment).status == EnrolmentStatus.QUALIFIED
+    at_work = fresh(enrolment)
+    assert items.next_items(enrolment=at_work).items[0].purpose == Purpose.DATA
+    assert fresh(enrolment).status == at_work.status == EnrolmentStatus.QUALIFIED
     assert (fresh(enrolment).answered, fresh(enrolment).golds) == (0, 0)
 
 
@@ -145,6 +150,15 @@ def test_gold_items_come_at_the_rate_and_never_tell_that_they_are_gold():
     assert Response.objects.filter(unit__purpose="gold", slot__isnull=False).count() == 0
 
 
+def test_one_check_at_a_time_is_due_in_the_place_of_a_data_item():
+    enrolment = joined(rating(data=5, gold=2, gold_rate=0.5))
+    Enrolment.objects.update(answered=8)
+    assert len(next_of(enrolment).assigned_keys) == 2, "what comes after the check is reserved already"
+    given = next_of(enrolment, 3)
+    assert [item.purpose for item in given.items] == ["gold", "data", "data"]
+    assert len(given.assigned_keys) == 3
+
+
 def test_annotators_meet_gold_items_in_orders_of_their_own():
     of = rating(data=60, gold=8, gold_rate=0.5)
     orders = set()
@@ -167,6 +181,7 @@ def test_the_cap_ends_a_session_and_a_new_session_begins_later():
     enrolment = joined(rating(data=5, session_cap=2))
     now = timezone.now()
     assert len(next_of(enrolment, 3, now=now).items) == 2, "no more in hand than the cap leaves"
+    assert Slot.objects.filter(state=SlotState.LEASED).count() == 2
     for _ in range(2):
         answer(enrolment, next_of(enrolment, now=now).items[0], now=now, active_ms=1000)
     assert next_of(enrolment, now=now + timedelta(hours=1)).state == "cap"
@@ -224,6 +239,15 @@ def test_training_comes_in_its_order_and_counts_in_its_own_study_only():
     for item in next_of(enrolment, 6).items:
         answer(enrolment, item)
     assert next_of(enrolment).state == "items"
+
+
+def test_training_of_one_task_is_not_mixed_with_that_of_another():
+    of = rating(training=1)
+    other = factories.task(of, kind=TaskKind.OFFENSIVENESS)
+    for _ in range(2):
+        check(other, Purpose.TRAINING)
+    given = [item.unit_id for item in next_of(joined(of), 3).items]
+    assert sorted(given[:2]) == sorted(other.units.values_list("pk", flat=True))
 
 
 def test_training_that_expects_nothing_screens_nobody_out():

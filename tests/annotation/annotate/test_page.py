@@ -14,7 +14,18 @@ from django.utils import timezone
 from annotation.annotate.views.page import scripts
 from annotation.assignment import lease_keys
 from annotation.assignment.services import slots
-from annotation.models import Judgement, Option, Response, Slot, SlotState, Study, StudyStatus, Unit
+from annotation.models import (
+    Enrolment,
+    EnrolmentStatus,
+    Judgement,
+    Option,
+    Response,
+    Slot,
+    SlotState,
+    Study,
+    StudyStatus,
+    Unit,
+)
 from tests import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
@@ -126,6 +137,7 @@ def test_sending_twice_counts_once_and_goes_on(client, enrolment):
         ("active_ms", "99999999999999999"),
         ("active_ms", "9" * 5000),
         ("active_ms", "1\0"),
+        ("active_ms", "²"),
         ("started_at", ""),
         ("started_at", "yesterday"),
         ("started_at", "2026-01-01\0"),
@@ -210,8 +222,9 @@ def test_an_item_of_another_study_cannot_be_answered_here(client, enrolment):
     elsewhere = factories.rating_study(texts=["turban"])
     unit = elsewhere.tasks.get().units.get()
     key = lease_keys.issue(annotator_id=enrolment.annotator_id, unit_id=unit.pk)
-    sent = client.post(PAGE, {"unit": unit.pk, "client_key": str(key), "value": "5"})
-    assert sent.status_code == 403
+    for value in ("5", ""):
+        sent = client.post(PAGE, {"unit": unit.pk, "client_key": str(key), "value": value})
+        assert sent.status_code == 403
     assert not Response.objects.exists()
 
 
@@ -239,6 +252,21 @@ def test_an_answer_under_way_when_the_study_stops_is_not_lost(client, enrolment,
     assert after.status_code == 200
     assert "Your answers are saved" in after.text
     assert Response.objects.count() == 1
+
+
+def test_who_has_withdrawn_is_led_to_what_they_can_still_do(client, enrolment):
+    shown = client.get(PAGE)
+    Enrolment.objects.update(status=EnrolmentStatus.WITHDRAWN)
+    assert send(client, shown, value="5").url == "/studies/words/withdraw/"
+    assert not Response.objects.exists()
+
+
+def test_the_next_page_says_what_practice_taught(client, enrolment, study):
+    practice = factories.attribute_unit(study.tasks.get(), purpose="training", feedback="It can be seen.")
+    practice.slots.all().delete()
+    Enrolment.objects.update(status=EnrolmentStatus.TRAINING)
+    send(client, client.get(PAGE), value="5")
+    assert "It can be seen." in client.get(PAGE).text
 
 
 def test_who_leads_another_study_gets_items_of_this_one(client, enrolment):

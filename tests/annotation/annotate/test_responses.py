@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.annotate.services import responses
 from annotation.annotate.services.responses import Answer, AnswerRefused, NotAssigned
 from annotation.assignment.services import slots
-from annotation.models import Box, Judgement, Response, Slot, SlotState, TaskKind
+from annotation.models import Box, Enrolment, Judgement, Response, Slot, SlotState, Task, TaskKind
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -39,13 +39,14 @@ def send(enrolment, slot, *, value=5, justification="", key=None, unit_id=None, 
 
 def test_an_answer_fills_its_slot(leased):
     enrolment, slot = leased
+    Task.objects.update(version=3)
     done = send(enrolment, slot, value=4, active_ms=2100)
 
     assert done.outcome == "filled"
     slot.refresh_from_db()
     assert (slot.state, slot.annotator, slot.lease_key) == (SlotState.FILLED, enrolment.annotator, None)
     assert done.response.judgements.get().value == 4
-    assert done.response.active_ms == 2100
+    assert (done.response.active_ms, done.response.task_version) == (2100, 3)
 
 
 def test_the_same_answer_sent_twice_is_kept_once(leased):
@@ -86,6 +87,13 @@ def test_a_value_off_the_scale_is_refused_and_the_lease_stays(leased):
     assert slot.state == SlotState.LEASED
 
 
+def test_an_enrolment_that_is_gone_meanwhile_answers_nothing(leased):
+    enrolment, slot = leased
+    Enrolment.objects.filter(pk=enrolment.pk).delete()
+    with pytest.raises(AnswerRefused, match="Your place in this study has changed"):
+        send(enrolment, slot)
+
+
 def test_options_of_another_unit_are_refused(leased):
     enrolment, slot = leased
     foreign = factories.attribute_unit(slot.unit.task).options.get()
@@ -103,6 +111,13 @@ def test_a_late_answer_takes_the_slot_if_it_is_still_open(leased):
     slots.release_expired(now=timezone.now() + timedelta(days=1))
 
     assert send(enrolment, slot).outcome == "filled"
+
+
+def test_a_late_answer_takes_the_first_slot_that_is_open(leased):
+    enrolment, slot = leased
+    slots.release_leases(enrolment=enrolment)
+    Slot.objects.create(study=slot.study, unit=slot.unit, index=1, queue=99, stratum=slot.stratum)
+    assert send(enrolment, slot).response.slot.index == 0
 
 
 def test_a_late_answer_whose_slot_is_gone_is_kept_as_a_surplus(leased):
@@ -138,9 +153,9 @@ def test_a_second_answer_to_a_unit_is_a_surplus(leased):
 def test_a_wrong_clock_never_makes_an_answer_end_before_it_starts(leased):
     enrolment, slot = leased
     now = timezone.now()
-    done = send(enrolment, slot, started_at=now + timedelta(hours=3), active_ms=-5, now=now)
+    done = send(enrolment, slot, started_at=now + timedelta(hours=3), active_ms=-5, idle_ms=-5, now=now)
     assert done.response.started_at == done.response.submitted_at == now
-    assert done.response.active_ms == 0
+    assert done.response.active_ms == done.response.idle_ms == enrolment.session_active_ms == 0
 
 
 @pytest.fixture
@@ -172,11 +187,13 @@ def test_boxes_are_clipped_to_the_image_and_their_corners_put_in_order(page):
     mark(page, {1: [(120, 90, 50, 40)], 2: [(-5, 0, 10, 10)]})
     drawn = [(box.x0, box.y0, box.x1, box.y1) for box in Box.objects.order_by("x0")]
     assert drawn == [(0, 0, 10, 10), (50, 40, 100, 80)]
+    assert set(Box.objects.values_list("image_width", "image_height")) == {(100, 80)}
 
 
 def test_a_box_outside_the_image_is_refused(page):
-    with pytest.raises(AnswerRefused, match="outside the image"):
-        mark(page, {1: [(101, 0, 120, 40)]})
+    for inside in ([], [(0, 0, 5, 5)]):
+        with pytest.raises(AnswerRefused, match="outside the image"):
+            mark(page, {1: [*inside, (101, 0, 120, 40)]})
     assert not Response.objects.exists()
 
 
@@ -202,6 +219,14 @@ def test_none_of_the_above_excludes_the_rest(page):
     with pytest.raises(AnswerRefused, match="None of the above"):
         mark(page, {1: [], 5: []})
     mark(page, {5: []})
+
+
+def test_each_option_is_answered_once(page):
+    enrolment, unit, slot = page
+    first = unit.options.earliest("position").pk
+    answers = [Answer(option_id=first, value=1, position=place, whole_image=True) for place in range(1, 6)]
+    with pytest.raises(AnswerRefused, match="does not match the item"):
+        responses.submit(enrolment=enrolment, unit_id=unit.pk, client_key=slot.lease_key, answers=answers)
 
 
 def test_positions_must_number_the_options(page):

@@ -175,8 +175,11 @@ def test_one_kind_of_task_can_be_tried_alone(trying):
     found = go_through(trying, query="?task=depiction")
     assert [item["page"] for item in found] == [1, 2]
     config = trying.get(f"{URL}annotate/?task=depiction").context["config"]
-    assert config["total"] == 2
+    assert (config["total"], config["draws"]) == (2, True)
     assert config["urls"]["items"] == f"{URL}items/?task=depiction"
+    second = trying.get(f"{URL}annotate/?task=depiction&after={found[0]['client_key']}")
+    assert second.context["progress"].answered == 1
+    assert not trying.get(f"{URL}annotate/?task=visual_nature").context["config"]["draws"]
     assert trying.get(f"{URL}annotate/?task=nonsense").status_code == 404
 
 
@@ -199,6 +202,7 @@ def test_a_wrong_answer_is_refused_as_for_an_annotator(trying, study, client):
             assert text in reply.json()["error"]
             assert reply.json()["field"] == "answers"
     assert post(trying, "skips", {**rated(words), "reason": "dull"}).status_code == 422
+    assert post(trying, "skips", {**rated(words), "reason": "other", "note": "x" * 2001}).status_code == 400
     assert post(trying, "answers", {"unit": 1}).json()["field"] == "client_key"
     assert trying.post(f"{URL}answers/", "no json", content_type="application/json").status_code == 400
 
@@ -216,6 +220,13 @@ def test_practice_gets_feedback_and_gold_does_not(trying):
     assert post(trying, "answers", rated(gold, 1)).json() == {"outcome": "kept"}
 
 
+def test_neither_gold_without_a_rate_nor_what_only_a_machine_judges_is_shown(trying, study):
+    type(study).objects.update(gold_rate=0)
+    factories.attribute_unit(study.tasks.get(kind=TaskKind.VISUAL_NATURE), "flag").slots.all().delete()
+    items = post(trying, "items", {"wanted": 9}, query="?task=visual_nature").json()["items"]
+    assert [item["attribute"] for item in items] == ["hat", "sombrero", "kind", "poor", "tall"]
+
+
 def test_an_answer_brings_the_next_items(trying):
     first = post(trying, "items", {}).json()["items"]
     keys = [item["client_key"] for item in first]
@@ -224,11 +235,20 @@ def test_an_answer_brings_the_next_items(trying):
     assert following["held"][:2] == keys[1:]
     assert len(following["items"]) == 1
     assert following["items"][0]["client_key"] not in keys
+    # a page that has enough gets none, and a key of nobody's leads to no page of an error
+    enough = post(trying, "items", {"have": keys, "wanted": 1}).json()
+    assert (enough["held"], enough["items"]) == (keys, [])
+    assert post(trying, "items", {"after": str(UUID(int=2**128 - 1))}).json()["state"] == "done"
+    first_page = trying.get(f"{URL}annotate/?after=nonsense").context
+    assert (first_page["item"]["client_key"], first_page["progress"].answered) == (keys[0], 0)
+    assert first_page["form_url"] == f"{URL}annotate/"
 
 
 def test_a_key_is_for_one_account_and_one_item_and_no_lease(trying, client, study):
     first, second = post(trying, "items", {}).json()["items"][:2]
     assert post(trying, "answers", {**rated(first), "client_key": second["client_key"]}).status_code == 403
+    Option.objects.filter(unit=second["unit"]).delete()
+    assert post(trying, "answers", rated(second)).status_code == 403, "it is gone"
     other = factories.user("other")
     study.leads.add(other)
     client.force_login(other)
@@ -264,6 +284,7 @@ def test_annotators_and_other_teams_find_nothing(client, study):
 def test_a_lead_finds_the_way_in_and_back(trying, study, lead):
     assert f'href="{URL}"' in trying.get("/studies/words/").text
     assert f'href="{URL}"' in trying.get("/studies/words/overview/").text
+    assert trying.get(URL).context["wizard"] == "", "an open study is not set up"
     assert 'href="/studies/words/overview/"' in trying.get(URL).text
     type(study).objects.update(status=StudyStatus.DRAFT, opened_at=None)
     lead.user_permissions.set([*factories.user(lead=True).user_permissions.all()])

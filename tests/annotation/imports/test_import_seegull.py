@@ -45,6 +45,10 @@ def test_a_second_run_changes_nothing_and_says_so(tmp_path, capsys):
     call_command("import_seegull", path)
     assert everything() == before
     assert "Nothing to do" in capsys.readouterr().out
+    IdentityGroup.objects.update(region="")
+    call_command("import_seegull", path)
+    assert everything() == before
+    assert "Nothing to do" not in capsys.readouterr().out
 
 
 def test_states_are_groups_of_their_own_axis(tmp_path):
@@ -108,10 +112,13 @@ def test_an_unlisted_identity_is_stored_with_blanks_and_reported(tmp_path, capsy
 
 
 def test_what_somebody_wrote_about_a_group_is_kept_and_blanks_are_filled(tmp_path):
-    factories.group("Mexican", country="Estados Unidos Mexicanos")
+    factories.group("Mexican", country="Estados Unidos Mexicanos", global_south=False)
+    factories.group("French", region=Region.EUROPE, country="France")
     call_command("import_seegull", release_files.seegull(tmp_path))
     group = IdentityGroup.objects.get(name="Mexican")
     assert (group.country, group.region) == ("Estados Unidos Mexicanos", Region.LATIN_AMERICA)
+    assert group.global_south is False
+    assert IdentityGroup.objects.get(name="French").global_south is False
 
 
 @pytest.mark.parametrize(
@@ -190,7 +197,8 @@ def test_a_missing_or_empty_file_can_be_downloaded(tmp_path):
 def test_the_source_says_where_the_release_is(tmp_path):
     call_command("import_seegull", release_files.seegull(tmp_path), "--source", "mine")
     source = Source.objects.get()
-    assert (source.origin, source.licence) == (
+    assert (source.origin, source.licence, source.title) == (
         "https://github.com/google-research-datasets/seegull",
         "CC BY 4.0",
+        "SeeGULL v2, nationalities (mine)",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -65,6 +66,31 @@ def test_the_same_again_changes_nothing_and_says_so(tmp_path, lead):
     job = jobs.work(job_id=seegull(tmp_path, other).pk)
     assert (job.state, job.report["unchanged"]) == (JobState.DONE, True)
     assert Source.objects.get().owner == lead
+    Source.objects.update(owner=None)
+    jobs.work(job_id=seegull(tmp_path, other).pk)
+    assert Source.objects.get().owner is None, "who brought nothing in does not own it"
+
+
+def test_a_source_stays_its_owners_also_if_another_fills_it(tmp_path, lead, monkeypatch):
+    job = seegull(tmp_path, factories.user("other", lead=True), source=" mine ")
+    true = jobs.import_associations
+
+    def owned(**options):
+        imported = true(**options)
+        Source.objects.update(owner=lead)
+        return imported
+
+    monkeypatch.setattr(jobs, "import_associations", owned)
+    jobs.work(job_id=job.pk)
+    assert (Source.objects.get().name, Source.objects.get().owner) == ("mine", lead)
+
+
+def test_other_rows_for_a_source_that_has_some_fail_at_once(tmp_path, lead):
+    jobs.work(job_id=seegull(tmp_path, lead).pk)
+    seegull(tmp_path, lead, rows=release_files.SEEGULL_ROWS[:2])
+    assert jobs.work_pending() == 0
+    job = CatalogueImport.objects.latest("pk")
+    assert (job.state, "already holds 3" in job.error) == (JobState.FAILED, True)
 
 
 def test_visage_becomes_a_study_that_its_uploader_leads(tmp_path, lead):
@@ -77,6 +103,20 @@ def test_visage_becomes_a_study_that_its_uploader_leads(tmp_path, lead):
     assert (job.state, job.error) == (JobState.DONE, "")
     assert list(Study.objects.get(name="mine").leads.all()) == [lead]
     assert [file["sheet"] for file in job.report["files"]] == ["all_visual_attr", "full_set_annotations"]
+    again = jobs.request(kind="visage", uploads=uploads, options={"study": "mine"}, by=factories.user())
+    jobs.work(job_id=again.pk)
+    assert list(Study.objects.get(name="mine").leads.all()) == [lead], "who brought it first"
+
+
+def test_nobody_leads_what_an_account_brought_that_is_gone(tmp_path, lead):
+    uploads = {
+        "attributes": upload(release_files.attributes(tmp_path)),
+        "annotations": upload(release_files.annotations(tmp_path)),
+    }
+    job = jobs.request(kind="visage", uploads=uploads, options={}, by=lead)
+    CatalogueImport.objects.update(by=None)
+    assert jobs.work(job_id=job.pk).state == JobState.DONE
+    assert not Study.objects.get(name="visage").leads.exists()
 
 
 def test_a_file_that_is_refused_fails_at_once_with_row_and_cure_and_leaves_nothing(tmp_path, lead):
@@ -88,12 +128,13 @@ def test_a_file_that_is_refused_fails_at_once_with_row_and_cure_and_leaves_nothi
     assert not jobs.without_refused().exists(), "nothing is broken"
 
 
-def test_states_are_read_by_their_axis(tmp_path, lead):
+@pytest.mark.parametrize("axis", ["us_state", "indian_state"])
+def test_states_are_read_by_their_axis(tmp_path, lead, axis):
     path = release_files.states(tmp_path)
-    options = {"axis": "us_state", "source": ""}
+    options = {"axis": axis, "source": ""}
     job = jobs.request(kind="seegull", uploads={"associations": upload(path)}, options=options, by=lead)
     assert jobs.work(job_id=job.pk).state == JobState.DONE
-    assert Source.objects.get().name == "seegull-us-states"
+    assert Source.objects.get().name == f"seegull-{axis.replace('_', '-')}s"
     assert set(Association.objects.values_list("in_stereotypical", "out_stereotypical")) == {
         (2, None),
         (1, None),
@@ -114,6 +155,12 @@ def test_what_cannot_be_imported_is_not_queued(tmp_path, lead, options, why):
     assert (CatalogueImport.objects.count(), stored()) == (0, [])
 
 
+def test_a_name_may_have_eighty_characters_and_the_usual_axis_is_nationality(tmp_path, lead):
+    uploads = {"associations": upload(release_files.seegull(tmp_path))}
+    job = jobs.request(kind="seegull", uploads=uploads, options={"source": "x" * 80}, by=lead)
+    assert job.options == {"source": "x" * 80, "axis": "nationality"}
+
+
 def test_files_that_are_missing_empty_or_large(tmp_path, lead, monkeypatch):
     def ask(uploads):
         jobs.request(kind="seegull", uploads=uploads, options={}, by=lead)
@@ -130,10 +177,14 @@ def test_files_that_are_missing_empty_or_large(tmp_path, lead, monkeypatch):
 
 def test_one_account_queues_no_more_than_some(tmp_path, lead, monkeypatch):
     monkeypatch.setattr(jobs, "MOST_WAITING", 1)
-    seegull(tmp_path, lead)
+    first = seegull(tmp_path, lead)
     with pytest.raises(jobs.UploadRefused, match="waiting"):
         seegull(tmp_path, lead)
     assert len(stored()) == 1
+    seegull(tmp_path, factories.user("other", lead=True))
+    jobs.work(job_id=first.pk)
+    seegull(tmp_path, lead)
+    assert len(stored()) == 2, "neither those of others nor those that are done count"
 
 
 def test_a_worker_that_stops_gives_it_back_and_another_does_it(tmp_path, lead):
@@ -141,7 +192,29 @@ def test_a_worker_that_stops_gives_it_back_and_another_does_it(tmp_path, lead):
     job = jobs.work(job_id=job.pk, stopping=lambda: True)
     assert (job.state, job.attempts, len(stored())) == (JobState.PENDING, 0, 1)
     assert not Source.objects.exists()
+    assert list(jobs.without_refused()) == [job]
     assert jobs.work_pending() == 1
+
+
+def test_a_worker_does_the_oldest_of_those_that_wait_and_none_once_it_is_to_stop(tmp_path, lead, monkeypatch):
+    later, first, _last = (seegull(tmp_path, lead) for _ in range(3))
+    CatalogueImport.objects.filter(pk=first.pk).update(created_at=timezone.now() - timedelta(days=1))
+    asked = []
+    monkeypatch.setattr(jobs, "work", lambda job_id, **options: asked.append(job_id))
+    assert jobs.work_pending(5, stopping=lambda: True) == 0
+    assert asked == []
+    assert jobs.work_pending(1) == 0, "another worker has it by now"
+    assert asked == [first.pk]
+    assert jobs.work_pending(2) == 0
+    assert asked == [first.pk, first.pk, later.pk]
+
+
+def test_a_worker_that_lost_its_claim_stores_nothing_more(tmp_path, lead, monkeypatch):
+    monkeypatch.setattr(jobs.Heartbeat, "__enter__", lambda self: SimpleNamespace(lost=True))
+    monkeypatch.setattr(jobs.Heartbeat, "__exit__", lambda self, *error: None)
+    job = seegull(tmp_path, lead)
+    assert jobs.work(job_id=job.pk) is None
+    assert not Source.objects.exists()
 
 
 def test_a_claim_that_is_lost_meanwhile_stores_nothing(tmp_path, lead, monkeypatch):
@@ -209,19 +282,70 @@ def test_deleting_takes_the_files_and_a_worker_at_it_stores_nothing(
         patched.setattr(jobs, "import_associations", deleted_meanwhile)
         assert jobs.work(job_id=job.pk) is None
     assert not Source.objects.exists()
+    admin = factories.user("admin", admin=True)
     with django_capture_on_commit_callbacks(execute=True):
-        jobs.delete(job=CatalogueImport.objects.get(pk=job.pk), by=lead)
+        for _ in range(2):
+            jobs.delete(job=job, by=admin)
     assert stored() == []
-    assert AuditEvent.objects.filter(what="catalogue import deleted", by=lead).exists()
+    assert AuditEvent.objects.get(what="catalogue import deleted").by == admin
+
+
+def test_a_storage_that_is_away_neither_undoes_an_import_nor_keeps_its_record(
+    tmp_path, lead, monkeypatch, django_capture_on_commit_callbacks
+):
+    def away(*args):
+        raise ConnectionError("bucket away")
+
+    job = seegull(tmp_path, lead)
+    monkeypatch.setattr(files, "delete", away)
+    assert jobs.work(job_id=job.pk).state == JobState.DONE
+    with django_capture_on_commit_callbacks(execute=True):
+        jobs.delete(job=job, by=lead)
+    assert not CatalogueImport.objects.exists()
+
+
+def test_the_files_of_a_refused_import_go_also_if_its_record_is_gone(tmp_path, lead, monkeypatch):
+    job = seegull(tmp_path, lead)
+
+    def refused(*args):
+        CatalogueImport.objects.all().delete()
+        raise files.UploadGone("gone")
+
+    monkeypatch.setattr(files, "fetch", refused)
+    assert jobs.work(job_id=job.pk) is None
+    assert stored() == []
+
+
+def test_of_two_files_that_cannot_both_be_stored_none_stays(tmp_path, lead, monkeypatch):
+    uploads = {
+        "attributes": upload(release_files.attributes(tmp_path)),
+        "annotations": ("b.xlsx", io.BytesIO(b"x")),
+    }
+    true = files.storage().save
+
+    def full(name, content):
+        if name.endswith("annotations"):
+            raise OSError("disk full")
+        return true(name, content)
+
+    monkeypatch.setattr(files.storage(), "save", full)
+    with pytest.raises(OSError, match="disk full"):
+        jobs.request(kind="visage", uploads=uploads, options={}, by=lead)
+    assert (stored(), CatalogueImport.objects.count()) == ([], 0)
 
 
 def test_files_that_nothing_needs_are_deleted_after_a_day(tmp_path, lead, monkeypatch):
     job = seegull(tmp_path, lead)
     files.storage().save("imports/00000000-0000-0000-0000-000000000000-associations", io.BytesIO(b"x"))
     assert (files.clean_up(), len(stored())) == (0, 2)
+    folder = files.upload_spool.folder() / "import-of-a-killed-worker"
+    folder.mkdir()
+    assert (files.clean_up(), folder.exists()) == (0, True)
     monkeypatch.setattr(files, "_ORPHAN_AGE", timedelta(seconds=-1))
-    assert files.clean_up() == 1
+    assert (files.clean_up(), folder.exists()) == (2, False)
     assert stored() == [f"{job.key}-associations"]
+    CatalogueImport.objects.update(state=JobState.DONE, finished_at=timezone.now())
+    assert (files.clean_up(), stored()) == (1, [])
 
 
 @pytest.mark.parametrize(
@@ -232,6 +356,7 @@ def test_files_that_nothing_needs_are_deleted_after_a_day(tmp_path, lead, monkey
         ("..", "file"),
         ("a\n\0b.csv", "ab.csv"),
         ("", "file"),
+        ("x" * 97 + ".csv", "x" * 96 + ".csv"),
     ],
 )
 def test_names_of_files_are_names_only(sent, kept):
@@ -246,5 +371,33 @@ def test_the_task_does_one_import(tmp_path, lead, monkeypatch):
     tasks.import_catalogue(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
+    tasks.import_catalogue(job.pk)  # nothing is left to do
     assert again == []
+    monkeypatch.setattr(tasks._stopping, "is_set", lambda: True)
+    job = seegull(tmp_path, lead)
+    tasks.import_catalogue(job.pk)
+    assert again == [job.pk], "another worker goes on"
+
+
+def test_a_message_is_sent_once_a_waiting_import_is_committed_and_only_with_a_broker(
+    tmp_path, lead, monkeypatch, settings, django_capture_on_commit_callbacks
+):
+    job = seegull(tmp_path, lead)
+    sent = []
+
+    def broker(job_id):
+        sent.append(job_id)
+        raise ConnectionError("broker away")
+
+    monkeypatch.setattr(tasks.import_catalogue, "delay", broker)
+    for url, state in (
+        ("", JobState.PENDING),
+        ("redis://here", JobState.DONE),
+        ("redis://here", JobState.PENDING),
+    ):
+        settings.CELERY_BROKER_URL, job.state = url, state
+        with django_capture_on_commit_callbacks(execute=True):
+            tasks.enqueue(job)
+            assert sent == []
+    assert sent == [job.pk]
     assert tasks.import_catalogue.name == "annotation.tasks.import_catalogue"

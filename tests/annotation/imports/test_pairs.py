@@ -68,6 +68,10 @@ def test_checking_stores_nothing_and_counts():
     assert (checked.new_attributes, checked.repeated, checked.blank) == (1, 1, 1)
     assert Attribute.objects.count() == 1
     assert not Source.objects.exists()
+    votes = "identity,attribute,{0}_stereotypical,{0}_nonstereotypical,{0}_unsure,offensiveness"
+    for who in ("in", "out"):
+        checked = check(f"{votes.format(who)}\nMexican,a,1,0,0,\nMexican,b,,,,2\nMexican,c,1,0,0,\n")
+        assert (checked.voted, checked.rated) == (2, 1)
 
 
 def test_an_unknown_identity_is_refused_with_the_nearest_name(lead):
@@ -79,6 +83,10 @@ def test_an_unknown_identity_is_refused_with_the_nearest_name(lead):
     ]
     assert "Did you mean 'Mexican'?" in checked.errors[0].cure
     assert "Did you mean" not in checked.errors[2].cure
+    # a name that the table of identities has needs none, and one of another axis is none
+    for name in ("Brazilian", "Texann"):
+        assert "Did you mean" not in check(f"{name}, hat").errors[0].cure
+    assert "Did you mean" in check("Texann, hat", axis=Axis.US_STATE).errors[0].cure
     with pytest.raises(SourceRefused, match="3 lines are wrong, first line 2"):
         services.add_source(name="mine", details=DETAILS, axis=Axis.NATIONALITY, checked=checked, by=lead)
     assert not Source.objects.exists()
@@ -96,6 +104,8 @@ def test_or_created_with_its_demonym_and_what_the_table_of_identities_knows(lead
         "Latin America",
     )
     assert IdentityGroup.objects.count() == 5
+    [venusian] = check("Venusian, hot", create_groups=True, demonyms={"Venusian": "x" * 121}).unknown
+    assert venusian.demonym == "x" * 120
 
 
 def test_the_same_name_on_another_axis_is_another_group(lead):
@@ -117,6 +127,7 @@ def test_a_pair_twice_with_other_votes_is_an_error():
 
 def test_more_new_groups_than_a_source_may_add_are_a_wrong_axis(monkeypatch):
     monkeypatch.setattr(services, "MOST_NEW_GROUPS", 2)
+    assert not check("A, x\nB, x", create_groups=True).errors
     checked = check("A, x\nB, x\nC, x", create_groups=True)
     assert "Check the axis" in checked.errors[0].cure
 
@@ -125,6 +136,22 @@ def test_more_new_groups_than_a_source_may_add_are_a_wrong_axis(monkeypatch):
 def test_a_name_that_cannot_be_used(lead, name):
     with pytest.raises(SourceRefused, match="not a name"):
         add("Mexican, hat", lead, name=name)
+
+
+def test_a_source_has_a_title_and_pairs(lead):
+    def store(checked, title="Mine", name="mine"):
+        details = SourceDetails(title=title, licence="", origin="", citation="")
+        return services.add_source(
+            name=name, details=details, axis=Axis.NATIONALITY, checked=checked, by=lead
+        )
+
+    with pytest.raises(SourceRefused, match="needs a title"):
+        store(check("Mexican, hat"), title=" ")
+    with pytest.raises(SourceRefused, match="no pairs"):
+        store(services.check_pairs(pairs.PairFile(), axis=Axis.NATIONALITY, create_groups=True))
+    with pytest.raises(SourceRefused, match="80 characters"):
+        store(check("Mexican, hat"), name="x" * 81)
+    assert store(check("Mexican, hat"), title=" Ours ", name="x" * 80).title == "Ours"
 
 
 def test_a_name_that_is_taken_and_an_account_that_may_not(lead):

@@ -50,7 +50,7 @@ PLAIN = [(2, "Mexican", "sombrero"), (3, "French", "wine")]
         " Identity , ATTRIBUTE ,\n  Mexican ,  Sombrero ,\nFrench,WINE,\n",
         '"identity","attribute"\n"Mexican","sombrero"\n"French","wine"\n',
         "attribute,identity\nsombrero,Mexican\nwine,French\n",
-        book([["identity", "attribute"], ["Mexican", "Sombrero "], ["French", "wine"]]),
+        book([["identity", "attribute"], ["Mexican", "Sombrero "], ["French", "wine"]], []),
     ],
     ids=["plain", "bom", "semicolons", "tabs", "spaces and capitals", "quoted", "turned round", "xlsx"],
 )
@@ -77,7 +77,17 @@ def test_every_wrong_line_is_named_with_its_row_and_column():
         "Mexican,hat,1,0\n"
         "Mexican,hat,1,0,0,1,7\n"
         f"{'x' * 121},hat,1,0,0,\n"
-        "Mexican,fine,3,0,0,-1 2.5; 4\n"
+        '"Mexican",fine,3,0,0,"[-1, 2.5; 4]"\n'
+        f"{'İ' * 61},hat,1,0,0,\n"
+        "Mexi\u200bcan,hat,1,0,0,\n"
+        f"Mexican,{'x' * 201},1,0,0,\n"
+        "Mexican,hat,32768,0,0,\n"
+        "Mexican,hat,²,0,0,\n"
+        "Mexican,hat,000001,0,0,\n"
+        "Mexican,hat,1,0,0,٣\n"
+        f"Mexican,hat,1,0,0,1.{'0' * 20}\n"
+        f"Mexican,hat,1,0,0,{'1 ' * 101}\n"
+        f"{'x' * 120},{'x' * 200},32767,0,0,{'1 ' * 100}\n"
     )
     assert wrong(file) == [
         (2, "identity"),
@@ -90,9 +100,22 @@ def test_every_wrong_line_is_named_with_its_row_and_column():
         (9, ""),
         (10, ""),
         (11, "identity"),
+        (13, "identity"),
+        (14, "identity"),
+        (15, "attribute"),
+        (16, "in_stereotypical"),
+        (17, "in_stereotypical"),
+        (18, "in_stereotypical"),
+        (19, "offensiveness"),
+        (20, "offensiveness"),
+        (21, "offensiveness"),
     ]
     assert all(error.problem and error.cure for error in file.errors)
-    assert [(row.in_votes, row.ratings) for row in file.rows] == [((3, 0, 0), (-1.0, 2.5, 4.0))]
+    assert [(row.in_votes, row.ratings) for row in file.rows] == [
+        ((3, 0, 0), (-1.0, 2.5, 4.0)),
+        ((32767, 0, 0), (1.0,) * 100),
+    ]
+    assert wrong(read("identity,attribute\nMexican,\n")) == [(2, "attribute")], "if all of them are wrong too"
 
 
 def test_nobody_asked_is_not_zero():
@@ -117,6 +140,7 @@ def test_numbers_of_a_spreadsheet_are_whole():
         ("identity,attribute,colour\nMexican,hat,red\n", "no use for the column 'colour'"),
         ("identity,attribute,attribute\nMexican,hat,hat\n", "two columns"),
         ("identity,attribute,in_stereotypical\nMexican,hat,1\n", "no column 'in_nonstereotypical'"),
+        ("identity,attribute,out_stereotypical\nMexican,hat,1\n", "no column 'out_nonstereotypical'"),
         ('identity,attribute\nMexican,"hat\n', "cannot be read"),
         ("identity,attribute\nMéxican,hat\n".encode("latin-1"), "row 2.*not UTF-8"),
         ("identity,attribute\nMexican,hat\n".encode("utf-16"), "not UTF-8"),
@@ -145,6 +169,9 @@ def test_typed_lines():
     assert ([error.row for error in file.errors], file.blank) == ([4, 5], 1)
     assert wrong(pairs.read_typed("French,\n, wine")) == [(1, "attribute"), (2, "identity")]
     assert said(pairs.read_typed("identity,attribute\nMexican,hat")) == [(2, "Mexican", "hat")]
+    assert said(pairs.read_typed("\nidentity;attribute\nMexican;hat")) == [(3, "Mexican", "hat")]
+    for line in ("Mexican, big hat,", "Mexican; big hat", "Mexican, big\0hat"):
+        assert said(pairs.read_typed(line)) == [(1, "Mexican", "big hat")]
     with pytest.raises(FileRefused, match="no pairs"):
         pairs.read_typed(" \n ")
 
@@ -156,10 +183,14 @@ def test_the_same_words_are_the_same_text_however_they_are_typed():
 
 
 def test_what_was_checked_reads_the_same_again():
-    text = f'{VOTES},offensiveness\n=1,"a, b",3,0,0,-1 2.5\nMexican,hat,,,,\n'
-    rows = read(text).rows
-    again = read(pairs.as_csv(rows)).rows
-    assert again == rows
+    for text in (
+        f'{VOTES},offensiveness\n=1,"a, b",3,0,0,-1 2.5\nMexican,hat,,,,\n',
+        f"{VOTES.replace('in_', 'out_')}\nMexican,hat,1,0,2\nMexican,poor,,,\n",
+    ):
+        rows = read(text).rows
+        again = pairs.as_csv(rows)
+        assert again.partition("\n")[0] == text.partition("\n")[0], "with the columns that they need"
+        assert read(again).rows == rows
 
 
 def test_pairs_of_a_program():

@@ -37,6 +37,16 @@ def test_not_rated_is_neither_zero_nor_a_rating(tmp_path):
     assert (file.rows[0].ratings, file.rows[0].mean) == ((), None)
     assert codes(file) == {"rating_missing": 1}
     assert "mean 0 printed" in file.oddities[0].example
+    file = read(tmp_path, "French,wine,1,1,1,1,2,0,n/a,NaN,,NA")
+    assert (file.rows[0].ratings, file.rows[0].mean, codes(file)) == ((), None, {})
+
+
+def test_the_longest_words_and_the_most_votes_are_read_and_names_are_trimmed(tmp_path):
+    longest = f" {'M' * 120} "
+    file = read(tmp_path, f"{longest},{'a' * 200},32767,0,0,3,0,0,-1,-1,-1,-1")
+    [row] = file.rows
+    assert (row.identity, row.in_votes[0]) == (longest.strip(), 32767)
+    assert codes(file) == {"identity_trimmed": 1, "votes_merged": 1}
 
 
 def test_every_oddity_is_counted_with_its_first_row(tmp_path):
@@ -73,7 +83,10 @@ def test_every_oddity_is_counted_with_its_first_row(tmp_path):
         ("Mexican,poor,-1,2,0,2,1,0,3,2,1,2", "region_stereo"),
         ("Mexican,poor,1,1.5,0,2,1,0,3,2,1,2", "region_nonstereo"),
         ("Mexican,poor,1,2,0,2,1,many,3,2,1,2", "NA_unsure"),
-        ("Mexican,poor,1,2,0,99999,1,0,3,2,1,2", "NA_stereo"),
+        ("Mexican,poor,1,2,0,32768,1,0,3,2,1,2", "NA_stereo"),
+        ("Mexican,poor,²,2,0,2,1,0,3,2,1,2", "region_stereo"),
+        ("Mexican,poor,1,2,0,2,1,0,3,2,-1.5,2", "Annotation3"),
+        (f"{'M' * 121},poor,1,2,0,2,1,0,3,2,1,2", "identity"),
         ("Mexican,poor,1,2,0,2,1,0,5,2,1,2", "Annotation1"),
         ("Mexican,poor,1,2,0,2,1,0,3,inf,1,2", "Annotation2"),
         ("Mexican,poor,1,2,0,2,1,0,3,2,1,4.5", "mean offensiveness_score"),
@@ -157,8 +170,8 @@ def test_columns_may_stand_in_another_order_and_further_ones_are_reported(tmp_pa
     names = release_files.SEEGULL_HEADER.split(",")
     path = release_files.seegull(
         tmp_path,
-        header=",".join([*reversed(names), "note"]),
-        rows=[",".join([*reversed(ROW.split(",")), "hello"])],
+        header=",".join([*reversed(names), "note", ""]),
+        rows=[",".join([*reversed(ROW.split(",")), "hello", ""])],
     )
     file = read_associations(path, states=False)
     assert file.rows[0].out_votes == (3, 0, 0)

@@ -47,7 +47,10 @@ def test_attributes_keep_their_order_scores_and_repeats(tmp_path):
         (2, 1, "score_asia"),
         (4, "5", "score_emea"),
         (7, "high", "mean"),
+        (7, True, "mean"),
         (0, "", "attribute"),
+        (0, "  ", "attribute"),
+        (0, "a" * 201, "attribute"),
         (0, 1990, "attribute"),
     ],
 )
@@ -62,6 +65,14 @@ def test_a_score_that_contradicts_its_label_says_both(tmp_path):
     path = release_files.attributes(tmp_path, rows=changed(release_files.ATTRIBUTE_ROWS, 0, 2, 4))
     with pytest.raises(FileRefused, match=r"'4\.0' contradicts the rating 'Strongly Agree', which is 5"):
         read_attributes(path)
+
+
+def test_true_is_no_score_and_spaces_around_a_label_or_a_long_word_are_none_of_it(tmp_path):
+    rows = changed(release_files.ATTRIBUTE_ROWS, 2, 6, True)
+    with pytest.raises(FileRefused, match="row 4, column 'score_na'"):
+        read_attributes(release_files.attributes(tmp_path, rows=rows))
+    rows = changed(changed(release_files.ATTRIBUTE_ROWS, 0, 1, " Strongly Agree "), 0, 0, "a" * 200)
+    assert len(read_attributes(release_files.attributes(tmp_path, rows=rows)).rows) == 3
 
 
 def test_a_wrong_mean_a_blank_row_and_capitals_are_reported(tmp_path):
@@ -147,6 +158,9 @@ def test_corners_in_any_order_give_the_same_box(tmp_path):
     assert file.rows[0].answers[2].boxes[0] == file.rows[0].answers[0].boxes[0]
     assert codes(file)["box_corners_swapped"] == 1
     assert codes(file)["box_missing"] == 1
+    file = read(tmp_path, *block(yes={"sombrero": "['9,1', '3,5']", "poor": "['3,5', '9,1']"}))
+    assert file.rows[0].answers[0].boxes[:2] == ((3, 1, 9, 5),) * 2
+    assert codes(file)["box_corners_swapped"] == 2
 
 
 def test_a_box_outside_the_image_is_clipped_and_reported(tmp_path):
@@ -154,6 +168,8 @@ def test_a_box_outside_the_image_is_clipped_and_reported(tmp_path):
     assert file.rows[0].answers[0].boxes[0] == (0.0, 10.0, 512.0, 511.5)
     assert codes(file)["box_clipped"] == 1
     assert {o.code: o.row for o in file.oddities}["box_clipped"] == 2
+    places = {"sombrero": "['-3,1', '9,5']", "poor": "['3,1', '600,5']", "fun": "['0,0', '512,512']"}
+    assert codes(read(tmp_path, *block(yes=places)))["box_clipped"] == 2
 
 
 @pytest.mark.parametrize("coords", ["['621,658', '530,534.5']", "['5,5', '5,9']", "['9,0', '4,-7']"])
@@ -219,6 +235,12 @@ def test_none_of_the_above_is_reported_whether_it_is_chosen_or_not(tmp_path):
     assert file.rows[0].answers[0].values == (0, 0, 0, 0, 1)
 
 
+def test_capitals_and_the_longest_names_are_read(tmp_path):
+    file = read(tmp_path, *block("w" * 80, shown=("Poor", " fun", "a" * 200, "tall")))
+    assert file.rows[0].attributes[:3] == ("poor", "fun", "a" * 200)
+    assert codes(file)["attribute_normalised"] == 2
+
+
 def test_a_further_sheet_is_ignored_and_reported(tmp_path):
     path = release_files.annotations(tmp_path, more_sheets={"Sheet1": [["a"], ["b"]]})
     file = read_annotations(path)
@@ -242,6 +264,8 @@ def test_a_further_sheet_is_ignored_and_reported(tmp_path):
         (2, "", "column 'attribute': '' has 0 characters"),
         (2, 1990, "column 'attribute': 1990.* is not text"),
         (0, "", "column 'worker_id': '' has 0 characters"),
+        (0, "w" * 81, "column 'worker_id': .* has 81 characters"),
+        (2, "a" * 201, "column 'attribute': .* has 201 characters"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_with_its_place(tmp_path, column, value, said):

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Purpose, Study, Unit
 from annotation.setup import services as setup_services
+from annotation.setup.forms.base import languages
 from annotation.setup.forms.checks import ChecksForm
 from annotation.studies.services import studies, study_files
 from annotation.studies.study_file.reading import read_study_text
@@ -184,6 +185,16 @@ def test_another_correct_answer_replaces_that_of_before(client, begun, lead, cor
     assert kept(lead)["tasks"][0]["gold"][0]["expected"] == [correct]
 
 
+@pytest.mark.parametrize("before", [[4, "Agree"], ["Agree", "Perhaps"]])
+def test_what_says_the_same_twice_or_nothing_is_not_written_again(client, begun, lead, before):
+    gold = [{"attribute": "hat", "expected": before}]
+    document = {**RATING, "tasks": [{**RATING["tasks"][0], "gold": gold}]}
+    setup_services.save(user=lead, name="whole", document=document)
+    answer = client.post(URL, sent_as_shown(client.get(URL)))
+    assert answer.status_code == 302, answer.context["form"].errors
+    assert kept(lead)["tasks"][0]["gold"][0]["expected"] == ["Agree"]
+
+
 def test_some_examples_translated_and_others_not_is_pointed_at(client, begun):
     examples = {
         f"visual_nature_example_{number}_{part}": "x" for number in (0, 1) for part in ("text", "answer")
@@ -239,6 +250,8 @@ def test_associations_and_images_are_chosen_from_the_study(client, lead):
         answer = client.post(URL, {**checks, name: value})
         assert answer.status_code == 422
         assert says in unescape(answer.context["form"].errors[f"{name.rpartition('_')[0]}_{part}"][0])
+    answer = client.post(URL, {**checks, "depiction_check_0_image": "0"})
+    assert len(answer.context["form"].errors["depiction_check_0_image"]) == 1, "nothing is missing"
     assert client.post(URL, checks).status_code == 302
     made = client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
     assert made.status_code == 302, made.context["problem"]
@@ -299,3 +312,13 @@ def test_a_page_never_asks_for_more_than_a_form_may_send(begun, settings):
         # every one of the five labels may be chosen
         assert len(form.fields) + 4 * number < settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     assert form.too_many
+    room = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS - ChecksForm.MOST_FIELDS
+    assert room >= 100, "for what the estimate does not count"
+
+
+def test_as_many_fields_as_are_allowed_are_not_too_many(begun, monkeypatch):
+    document = {"tasks": [{"kind": "visual_nature", "attributes": ["hat"]}]}
+    fields = 2 * 3 * (1 + len(languages())) + 2 * 11
+    for most, too_many in ((fields, False), (fields - 1, True)):
+        monkeypatch.setattr(ChecksForm, "MOST_FIELDS", most)
+        assert ChecksForm(document).too_many is too_many

@@ -194,6 +194,10 @@ def test_the_visual_attributes_can_be_listed_and_the_list_changed(client, lead):
         else:
             assert kept(lead)["tasks"][0]["attributes"]["visual"] == wanted
     answer = client.post(
+        "/setup/whole/source/", {**data, "depiction_visual": "unseen", "depiction_visual_words": ""}
+    )
+    assert list(answer.context["form"].errors) == ["depiction_visual"], "nothing else is wrong"
+    answer = client.post(
         "/setup/whole/source/", {**data, "depiction_visual": "none", "depiction_visual_words": ""}
     )
     assert kept(lead)["tasks"][0]["attributes"]["visual"] == "none"

@@ -12,6 +12,7 @@ from annotation.models import Study, StudyStatus, TaskKind, Unit
 from annotation.setup import services as setup_services
 from annotation.setup.forms.people import ConsentForm, RecruitmentForm
 from annotation.setup.forms.source import SourceForm
+from annotation.setup.forms.start import NewStudyForm
 from annotation.setup.views.errors import WizardErrors
 from annotation.studies.errors import StudyFileError
 from annotation.studies.services import studies, study_files
@@ -502,6 +503,22 @@ def test_a_question_without_its_words_is_pointed_at(begun, fill):
     assert answer.status_code == 422
     assert 'id="question_error_1"' in answer.text
     assert 'value="religion"' in answer.text, "what was typed is kept"
+
+
+def test_the_short_name_of_a_question_has_thirty_characters_at_most(begun, fill, lead):
+    fill("source", SOURCE)
+    asked = {**RECRUITMENT, "question_label_0": "Your craft"}
+    assert 'id="question_error_0"' in fill("recruitment", {**asked, "question_field_0": "x" * 31}).text
+    assert fill("recruitment", {**asked, "question_field_0": "x" * 30}).status_code == 302
+
+
+def test_a_study_that_cannot_be_copied_is_said_once(lead):
+    factories.study("whole", leads=[lead])
+    form = NewStudyForm({"template": "copy", "copy_of": "another", "title": "Words"}, user=lead)
+    assert len(form.errors["copy_of"]) == 1
+    form = NewStudyForm({"template": "copy", "copy_of": "", "title": "Words"}, user=lead)
+    assert form.errors["copy_of"] == ["Choose the study to copy."]
+    assert NewStudyForm({"template": "copy", "copy_of": "whole", "title": "Words"}, user=lead).is_valid()
 
 
 def test_the_preview_shows_the_wording_with_something_in_its_places(begun, fill, client):
