@@ -292,7 +292,10 @@ class TestFailing:
     @pytest.mark.parametrize(
         ("changed", "said"),
         [
-            ({"images": "nowhere"}, "There is no bucket nowhere at http://"),
+            (
+                {"images": "nowhere", "exports": s3_world.BUCKET},
+                "There is no bucket nowhere at http://",
+            ),
             ({"exports": "nowhere"}, "There is no bucket nowhere at http://"),
             ({"endpoint": s3_world.nobody()}, "does not answer"),
         ],
