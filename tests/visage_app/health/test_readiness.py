@@ -146,7 +146,8 @@ class TestSlow:
         limit = waits.created_at + timedelta(minutes=settings.QUEUE_SLOW_MINUTES)
         assert queues.slow(limit) == ()
         assert queues.slow(limit + timedelta(seconds=1)) == ("scores",)
-        assert queues.ages(waits.created_at - timedelta(seconds=1))["scores"] == 0, "by a clock that is behind"
+        behind = waits.created_at - timedelta(seconds=1)
+        assert queues.ages(behind)["scores"] == 0, "by a clock that is behind"
 
     def test_since_when_nobody_works_on_runs(self):
         """Since the last job ended, but not before a run with jobs to do was started."""

@@ -119,6 +119,7 @@ class TestSettingUp:
         assert secret_of(client.get(PAGE)) == key, "loading the page again takes no other secret"
         done = client.post(PAGE, {"do": "set-up", "code": code(key), "password": PASSWORD})
         assert len(set(recovery_codes(done))) == 10
+        assert "You are logged out everywhere else" in done.text
         assert key not in done.text
         there = client.get(PAGE)
         assert 'id="secret"' not in there.text
@@ -322,6 +323,7 @@ class TestOnOnesOwnPage:
 
     @pytest.mark.postgresql
     def test_new_recovery_codes_make_the_old_ones_worthless(self, client, amal):
+        client.get("/")  # says what is left after the login
         assert "9 recovery codes are left" in client.get(PAGE).text
         assert 'id="codes-error"' in client.post(PAGE, {"do": "codes", "code": wrong()}).text
         page = client.post(PAGE, {"do": "codes", "code": code()})

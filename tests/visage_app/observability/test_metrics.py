@@ -8,6 +8,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db import InterfaceError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -19,6 +20,7 @@ from generation.jobs.services import workers
 from generation.models import Job, Worker
 from tests import factories
 from tests.visage_app.health.test_pages import run, score_run
+from visage_app.observability import monitoring
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues
 from visage_app.observability.requests import FOLDER
@@ -67,7 +69,20 @@ def test_only_who_knows_the_token_reads_them(client, settings):
     assert scrape(client).status_code == scrape(client, token="").status_code == 404
 
 
-def test_requests_are_counted_by_route_and_nothing_a_client_chooses(client):
+@pytest.mark.parametrize(
+    ("token", "taken"),
+    [("", True), ("x" * 20, True), (f" {'x' * 20} ", True), ("x" * 19, False), ("ü" * 20, False)],
+)
+def test_a_token_is_long_enough_and_fits_a_header(monkeypatch, token, taken):
+    monkeypatch.setenv("METRICS_TOKEN", token)
+    if taken:
+        assert monitoring.metrics_token() == token.strip()
+    else:
+        with pytest.raises(ImproperlyConfigured, match="METRICS_TOKEN has fewer than 20 characters"):
+            monitoring.metrics_token()
+
+
+def test_requests_are_counted_by_route_and_nothing_a_client_chooses(client, settings):
     def counted():
         said = samples(client)
         return {name: value for name, value in said.items() if name.startswith("visage_http_requests_total")}
@@ -76,6 +91,9 @@ def test_requests_are_counted_by_route_and_nothing_a_client_chooses(client):
     for path in ("/studies/made-up-1/", "/nowhere/at-all/", "/static/none.css"):
         client.get(path)
     client.generic("BREW", "/healthz")
+    settings.METRICS_TOKEN = ""
+    client.get("/nowhere/at-all/")  # is not counted
+    settings.METRICS_TOKEN = TOKEN
     after = counted()
     grown = {name.partition("{")[2]: value - before.get(name, 0) for name, value in after.items()}
     assert grown['method="GET",route="study",status="3xx"}'] == 1

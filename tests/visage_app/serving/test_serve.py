@@ -42,7 +42,11 @@ def free_port():
 
 @pytest.mark.parametrize(
     ("bind", "expected"),
-    [("127.0.0.1:8000", ("127.0.0.1", 8000)), ("[::1]:81", ("::1", 81)), ("localhost:65535", ("localhost", 65535))],
+    [
+        ("127.0.0.1:8000", ("127.0.0.1", 8000)),
+        ("[::1]:81", ("::1", 81)),
+        ("localhost:65535", ("localhost", 65535)),
+    ],
 )
 def test_an_address_is_a_host_and_a_port(bind, expected):
     assert parse_bind(bind) == expected

@@ -161,5 +161,5 @@ def test_a_port_that_only_root_may_use_is_said(monkeypatch):
             raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(supervisor.socket, "socket", Refusing)
-    with pytest.raises(CannotServe, match="may not use port 80.*from 1024"):
+    with pytest.raises(CannotServe, match=r"may not use port 80\..* from 1024"):
         supervisor.check_free("127.0.0.1", 80)

@@ -1,4 +1,4 @@
-"""Setting a password by a link, and logging out."""
+"""Setting a password by a link, logging out, and what caches may keep."""
 
 import pytest
 from django.urls import reverse
@@ -24,5 +24,11 @@ def test_logging_out_without_a_login_gives_back_nothing(client):
     """Above all not what annotators without an account hold."""
     slot = slots.lease_next(enrolment=factories.enrolment(factories.rating_study()))
     assert slot.annotator.user is None
-    client.post(reverse("logout"))
+    assert client.post(reverse("logout")).url == reverse("home")
     assert Slot.objects.get(pk=slot.pk).annotator == slot.annotator
+
+
+def test_pages_behind_the_login_are_kept_by_no_cache_and_the_administration_says_that_itself(client):
+    client.force_login(factories.user("root", admin=True))
+    assert "no-store" in client.get(reverse("home"))["Cache-Control"]
+    assert not client.get(reverse("admin:jsi18n")).has_header("Cache-Control"), "the same for everybody"
