@@ -170,6 +170,7 @@ def test_it_is_one_moment_though_others_go_on_writing(path):
 
 def test_only_its_owner_can_read_it_and_the_audit_trail_knows(path, monkeypatch):
     installation()
+    factories.image()  # without a file
     kept = []
     monkeypatch.setattr(writing.os, "fsync", lambda file: kept.append(os.fstat(file).st_mode))
     told = made(path)

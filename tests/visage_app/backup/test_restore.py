@@ -235,8 +235,11 @@ def test_numbers_of_permissions_are_those_of_the_backup(path):
     ContentType.objects.all().delete()
     call_command("migrate", verbosity=0)  # makes them anew, with other numbers
     assert set(Permission.objects.values_list("pk")) != wanted
+    ContentType.objects.get_for_model(Study)  # is kept from now on
     call_command("restore", str(path))
     assert set(Permission.objects.values_list("pk")) == wanted
+    kind = ContentType.objects.get(app_label="annotation", model="study")
+    assert ContentType.objects.get_for_model(Study).pk == kind.pk, "those of before are forgotten"
     assert User.objects.get(username="lead").has_perm("annotation.change_study")
 
 

@@ -182,7 +182,8 @@ def test_a_connection_that_is_closed_holds_no_file_and_begins_anew(logged):
     assert (first._queue, first._log, first._relaxed) == (None, None, False)
 
 
-def test_a_database_in_memory_has_no_queue(connect, tmp_path):
+def test_a_database_in_memory_has_no_queue(connect, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     only = connect()
     only.settings_dict["NAME"] = ":memory:"
     begin(only)
