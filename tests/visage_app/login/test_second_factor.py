@@ -200,6 +200,7 @@ class TestLoggingIn:
         asked = client.get(CODE)
         assert 'autocomplete="one-time-code"' in asked.text
         assert "no-store" in asked["Cache-Control"]
+        assert client.put(CODE).status_code == 405
         before = client.session.session_key
         assert give_code(client, f"{code()[:3]} {code()[3:]}").url == "/profile/"
         assert client.session["_auth_user_id"] == str(amal.pk)

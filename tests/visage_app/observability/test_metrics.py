@@ -57,6 +57,7 @@ def test_only_who_knows_the_token_reads_them(client, settings):
     assert scrape(client).status_code == 200
     loose = client.get("/metrics", headers={"Authorization": f"bearer  {TOKEN} "})
     assert loose.status_code == 200
+    assert client.post("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 405
     for header in (f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer", ""):
         refused = client.get("/metrics", headers={"Authorization": header})
         assert refused.status_code == 401
