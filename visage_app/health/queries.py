@@ -62,7 +62,7 @@ class Queue:
     def stuck(self, now: datetime) -> bool:
         """Whether jobs have waited for long without a sign of a worker."""
         silent = self.heard is None or now - self.heard > LONG
-        return self.waiting > 0 and self.oldest is not None and now - self.oldest > LONG and silent
+        return self.oldest is not None and now - self.oldest > LONG and silent
 
 
 @dataclass(frozen=True)

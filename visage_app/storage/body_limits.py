@@ -23,7 +23,7 @@ class BodyLimitMiddleware(MiddlewareMixin):
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
         if request.content_type != "multipart/form-data" or request.path.startswith("/api/"):
             return None
-        length = request.headers.get("Content-Length") or "0"
+        length = request.headers.get("Content-Length", "")
         sent = int(length) if length.isdecimal() else 0
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if sent > limit and hasattr(view, "max_file_bytes"):

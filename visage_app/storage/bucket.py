@@ -135,9 +135,11 @@ class Bucket(S3Storage):
     def _signer(self) -> Any:
         """The client that signs URLs with the public host, since the host is part of the signature."""
         session = boto3.session.Session(self.access_key, self.secret_key, self.security_token)
-        endpoint = self.public_endpoint or self.endpoint_url
         return session.client(
-            "s3", region_name=self.region_name, endpoint_url=endpoint, config=self.client_config
+            "s3",
+            region_name=self.region_name,
+            endpoint_url=self.public_endpoint,
+            config=self.client_config,
         )
 
     def _translated(self, error: ClientError, name: str) -> OSError:

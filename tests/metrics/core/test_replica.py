@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections, transaction
 from django.http import Http404, HttpResponse
 from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver, reverse
@@ -86,10 +87,13 @@ def test_whose_study_it_is_is_asked_of_the_primary(study, rf):
     assert sql[replica.ALIAS] == []
 
 
-def test_who_did_something_sees_it(lead):
+def test_who_did_something_sees_it(lead, settings):
+    lead.head(reverse("overview", args=["kept"]))
+    assert "changed" not in lead.cookies
+    settings.SESSION_COOKIE_SECURE = True
     lead.post(reverse("retry_scores", args=["kept", 1]))
     cookie = lead.cookies["changed"]
-    assert (int(cookie["max-age"]), cookie["httponly"]) == (15, True)
+    assert (int(cookie["max-age"]), cookie["httponly"], cookie["secure"]) == (15, True, True)
     with asked() as sql:
         lead.get(reverse("overview", args=["kept"]))
     assert sql[replica.ALIAS] == []
@@ -110,6 +114,27 @@ def test_what_writes_or_must_be_of_now_reads_the_primary(lead, page, query, head
     with asked() as sql:
         assert lead.get(reverse(page, args=["kept"]) + query, headers=headers).status_code == 200
     assert sql[replica.ALIAS] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "method", "headers", "may"),
+    [
+        ("overview", "GET", {}, True),
+        ("overview", "HEAD", {}, True),
+        ("overview", "OPTIONS", {}, False),
+        ("overview", "POST", {}, False),
+        ("overview", "GET", {"HX-Request": "true"}, False),
+        # compute their own numbers
+        ("overview_live", "GET", {"HX-Request": "true"}, True),
+        ("quality", "GET", {"HX-Request": "true"}, True),
+        ("admin:overview", "GET", {}, False),
+    ],
+)
+def test_which_requests_may_be_answered_from_the_copy(rf, page, method, headers, may):
+    request = rf.generic(method, "/", headers=headers)
+    namespace, _, name = page.rpartition(":")
+    request.resolver_match = SimpleNamespace(url_name=name, namespace=namespace)
+    assert replica_pages._may_use_replica(request) is may
 
 
 def test_its_pages_are_pages_of_this_program():
@@ -156,13 +181,14 @@ def test_one_that_fails_in_the_middle_of_a_page_neither(lead, copy, caplog):
     assert sql[replica.ALIAS] == []
 
 
-def test_what_the_copy_does_not_have_yet_is_looked_for_on_the_primary(rf):
+@pytest.mark.parametrize("fault", [Http404, InterfaceError])
+def test_what_the_copy_does_not_have_yet_is_looked_for_on_the_primary(rf, fault):
     seen = []
 
     def view(request):
         seen.append(replica.read_alias())
         if replica.read_alias() == replica.ALIAS:
-            raise Http404
+            raise fault
         return HttpResponse()
 
     request = rf.get("/")

@@ -67,9 +67,14 @@ def test_a_program_that_asks_for_what_is_now_gets_it(program):
     assert reads(program, "studies/kept/progress", **{"Cache-Control": "no-cache"}) == []
 
 
-def test_without_a_cache_for_all_processes_nobody_knows_what_a_program_did(program, monkeypatch):
+def test_without_a_cache_for_all_processes_nobody_knows_what_a_program_did(program, study, monkeypatch):
     monkeypatch.setattr(replica_pages, "_cache_is_shared", BY_ALL)
     assert reads(program, "studies/kept/progress") == []
+    browser = Client()
+    browser.force_login(study.leads.get())
+    with asked() as sql:
+        browser.get("/api/v1/studies/kept/progress")
+    assert sql[replica.ALIAS], "it has its cookie"
 
 
 def test_a_browser_is_known_by_its_cookie(program, study):

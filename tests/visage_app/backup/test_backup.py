@@ -4,6 +4,8 @@ import errno
 import gzip
 import json
 import math
+import os
+import stat
 import threading
 from io import StringIO
 from pathlib import Path
@@ -166,9 +168,13 @@ def test_it_is_one_moment_though_others_go_on_writing(path):
     assert not Study.objects.filter(name="meanwhile").exists()
 
 
-def test_only_its_owner_can_read_it_and_the_audit_trail_knows(path):
+def test_only_its_owner_can_read_it_and_the_audit_trail_knows(path, monkeypatch):
     installation()
+    factories.image()  # without a file
+    kept = []
+    monkeypatch.setattr(writing.os, "fsync", lambda file: kept.append(os.fstat(file).st_mode))
     told = made(path)
+    assert [stat.S_ISDIR(mode) for mode in kept] == [False, True], "the file and its name are on the disk"
     assert path.stat().st_mode & 0o777 == 0o600
     event = AuditEvent.objects.get(what="backup")
     assert event.details == {"rows": told.rows, "files": 2, "digest": told.digest}
@@ -241,6 +247,24 @@ def test_a_stored_file_that_is_not_what_its_row_says_is_named(path, harm):
     call_command("restore", str(path), stderr=told)
     assert "already lost when it was made: 1" in told.getvalue()
     assert Image.objects.count() == 2
+
+
+def test_a_stored_file_that_changes_while_it_is_read_is_named(path, monkeypatch):
+    def file(*_):
+        raise ValueError("it has 5 bytes instead of 3")
+
+    installation()
+    monkeypatch.setattr(archive.Writer, "file", file)
+    with pytest.raises(tables.BackupRefused, match=r"images/.* cannot be read completely: it has 5 bytes"):
+        made(path)
+
+
+def test_progress_is_told_now_and_then_and_at_the_end(monkeypatch):
+    told = []
+    monkeypatch.setattr(writing, "PROGRESS_EVERY", 2)
+    counter = writing.RowCounter(lambda *said: told.append(said), "rows", 5)
+    assert [*counter.counted(iter("abc")), *counter.counted(iter("de"))] == list("abcde")
+    assert told == [("rows", 2, 5), ("rows", 4, 5), ("rows", 5, 5)]
 
 
 def test_a_database_that_waits_for_migrations_is_not_backed_up(path, monkeypatch):

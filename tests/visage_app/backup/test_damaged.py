@@ -91,6 +91,28 @@ def test_members_in_another_order_or_twice(path):
     refused(packed(path, parts), "not where it belongs")
 
 
+def test_nothing_is_there_but_what_is_told(path):
+    members = unpacked(path)
+    rows = members["tables/auth_user/000001.jsonl.gz"]
+    for name, data, why in (
+        ("tables/x/000001.jsonl.gz", rows, "content and its manifest differ: tables/x"),
+        ("media/000000003", b"", "Its files do not match its manifest"),
+    ):
+        # the end comes last
+        end = {last: members.pop(last) for last in ("manifest.json", "manifest.sha256")}
+        members |= {name: data, **end}
+        damaged(packed(path, members), why)
+        del members[name]
+
+
+def test_a_stored_file_has_the_size_that_is_listed(path):
+    def resized(lines):
+        name, size, sha256 = json.loads(lines[0])
+        return [json.dumps([name, size + 1, sha256]).encode(), *lines[1:]]
+
+    damaged(forged(path, rows={"files": resized}), "not the name of a stored file, or is not in the backup")
+
+
 def test_stored_files_get_no_name_but_their_own(path):
     """Not even where size and checksum fit: the name is the hash of the bytes."""
     zeros = "images/" + "0" * 64 + ".png"

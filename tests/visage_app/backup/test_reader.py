@@ -9,6 +9,26 @@ from visage_app.backup import archive
 from visage_app.backup.archive import ArchiveDamaged, Reader, Writer
 
 
+def packed(*members: tuple[str, bytes]) -> io.BytesIO:
+    """A backup with these members before its end."""
+    out = io.BytesIO()
+    writer = Writer(out)
+    for name, data in members:
+        writer.add(name, data)
+    writer.end(b"{}")
+    return out
+
+
+def rows(*lines: bytes) -> tuple[bytes, archive.Lines]:
+    """A part with these rows, and what is told of it."""
+    found = []
+    of = archive.LinesWriter("tables/t", lambda name, data: found.append(data))
+    for line in lines:
+        of.add(line)
+    told = of.end()
+    return found[0], told
+
+
 def made(*, parts=1, again=""):
     """A backup of one table with two rows a part, and with a member of its end once more, if asked."""
     out = io.BytesIO()
@@ -55,6 +75,72 @@ def test_rows_are_in_as_many_parts_as_are_told(monkeypatch):
     assert list(Reader(out).lines("tables/t", told)) == [b"[1]"] * 6
     with pytest.raises(ArchiveDamaged, match="3 parts instead of 1"):
         list(Reader(out).lines("tables/t", replace(told, parts=1)))
+
+
+@pytest.mark.parametrize(
+    "differing", [{"rows": 1}, {"rows": 3}, {"bytes": 7}, {"bytes": 9}, {"sha256": "0" * 64}]
+)
+def test_rows_are_what_is_told_of_them(differing):
+    part, told = rows(b"[1]\n", b"[2]\n")
+    backup = Reader(packed(("tables/t/000001.jsonl.gz", part)))
+    assert list(backup.lines("tables/t", told)) == [b"[1]", b"[2]"]
+    with pytest.raises(ArchiveDamaged, match="their checksum differs"):
+        list(backup.lines("tables/t", replace(told, **differing)))
+
+
+def test_the_last_row_ends():
+    part, told = rows(b"[1]\n", b"[2]")
+    backup = Reader(packed(("tables/t/000001.jsonl.gz", part)))
+    with pytest.raises(ArchiveDamaged, match="their checksum differs"):
+        list(backup.lines("tables/t", replace(told, rows=1)))
+
+
+def test_no_more_of_a_row_is_held_than_the_limit(monkeypatch):
+    _, told = rows(b"[12345]\n")
+    monkeypatch.setattr(Reader, "_decompressed", lambda *_: iter([b"[123", b"45]\n"]))
+    monkeypatch.setattr(archive, "_MAX_ROW", 4)
+    assert list(Reader(packed()).lines("tables/t", told)) == [b"[12345]"]
+    monkeypatch.setattr(archive, "_MAX_ROW", 3)
+    with pytest.raises(ArchiveDamaged, match="too long"):
+        list(Reader(packed()).lines("tables/t", told))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda part: part[:4] + b"\1" + part[5:], "a part begins wrongly"),
+        (lambda part: part[:-1], "a part has the wrong length"),
+        (lambda part: part + b"\0", "a part has the wrong length"),
+    ],
+)
+def test_a_part_is_as_it_was_written_to_the_last_byte(change, why):
+    part, told = rows(b"[1]\n")
+    with pytest.raises(ArchiveDamaged, match=why):
+        list(Reader(packed(("tables/t/000001.jsonl.gz", change(part)))).lines("tables/t", told))
+
+
+def test_nothing_stands_between_members():
+    out = packed(("media/000000001", b"x"))
+    out.seek(2 * 512 - 1)
+    out.write(b"!")
+    with pytest.raises(ArchiveDamaged, match="damaged at byte"):
+        Reader(out)
+
+
+def test_nothing_comes_after_the_manifest():
+    out = packed()
+    before = out.tell() - 1024
+    out.seek(before)
+    Writer(out).add("media/000000001", b"x")
+    out.write(bytes(1024))
+    with pytest.raises(ArchiveDamaged, match="'media/000000001' where no backup has it"):
+        Reader(out)
+
+
+def test_a_file_is_as_long_as_was_said():
+    for content in (b"", b"abcd"):
+        with pytest.raises(ValueError, match="bytes instead of 3"):
+            Writer(io.BytesIO()).file(3, iter([content]))
 
 
 def test_parts_are_counted_from_one_on():

@@ -30,7 +30,8 @@ from visage_app.backup.services import restoring, tables, writing
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_an_installation_with_data_is_left_alone(path):
+def test_an_installation_with_data_is_left_alone(path, monkeypatch):
+    monkeypatch.setattr(image_files, "store", lambda *_, **__: pytest.fail("a file was stored"))
     factories.user("here before")
     with pytest.raises(CommandError, match=r"already holds data: auth_user \(1 rows\).*new database"):
         call_command("restore", str(path))
@@ -66,8 +67,28 @@ def test_no_other_tables_and_columns(path):
         columns = next(each for each in manifest["tables"] if each["name"] == "annotation_box")["columns"]
         columns[1][1] = "text"
 
-    for told, why in ((session, "no table django_session|differ"), (column, "columns"), (kind, "columns")):
+    def added(name, *columns):
+        def told(manifest):
+            empty = next(each for each in manifest["tables"] if not each["lines"]["parts"])
+            of = {"columns": columns, "key": columns[0][0]} if columns else {}
+            manifest["tables"].append({**empty, "name": name, **of})
+
+        return told
+
+    sessions = ("session_key", "text"), ("session_data", "text"), ("expire_date", "time")
+    for told, why in (
+        (session, "no table django_session|differ"),
+        (column, "columns"),
+        (kind, "columns"),
+        (added("of_another_program"), "no table of_another_program"),
+        (added("django_session", *sessions), "no table django_session"),
+    ):
         refused(forged(path, told=told), why)
+
+
+def test_of_many_names_the_first_are_told():
+    assert restoring._named(list("abcde")) == "a, b, c, d, e"
+    assert restoring._named(list("abcdefg")) == "a, b, c, d, e and 2 more"
 
 
 def test_a_later_format_and_unknown_migrations_name_the_version_to_install(path):
@@ -214,8 +235,11 @@ def test_numbers_of_permissions_are_those_of_the_backup(path):
     ContentType.objects.all().delete()
     call_command("migrate", verbosity=0)  # makes them anew, with other numbers
     assert set(Permission.objects.values_list("pk")) != wanted
+    ContentType.objects.get_for_model(Study)  # is kept from now on
     call_command("restore", str(path))
     assert set(Permission.objects.values_list("pk")) == wanted
+    kind = ContentType.objects.get(app_label="annotation", model="study")
+    assert ContentType.objects.get_for_model(Study).pk == kind.pk, "those of before are forgotten"
     assert User.objects.get(username="lead").has_perm("annotation.change_study")
 
 

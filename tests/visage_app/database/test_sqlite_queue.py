@@ -152,8 +152,44 @@ def test_after_a_commit_that_failed_and_a_rollback_single_statements_wait_for_th
     first.connection.execute("INSERT INTO many VALUES (7)")
     with pytest.raises(IntegrityError):
         first.commit()
+    with open(f"{first.settings_dict['NAME']}.queue", "ab") as queue:  # noqa: PTH123
+        fcntl.flock(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the next one may stand in the queue
     first.rollback()
     assert synchronous(first) == 2
+
+
+def test_who_only_reads_waits_for_nobody_and_not_for_the_disk(logged, monkeypatch):
+    first, second = logged
+    begin(first)
+    second.transaction_mode = "DEFERRED"
+    monkeypatch.setattr("visage_app.database.sqlite.base._write_to_disk", lambda file: 1 / 0)
+    monkeypatch.setattr(fcntl, "flock", lambda file, how: 1 / 0)
+    begin(second)
+    second.commit()
+    monkeypatch.undo()
+    first.rollback()
+
+
+def test_a_connection_that_is_closed_holds_no_file_and_begins_anew(logged):
+    first, _ = logged
+    begin(first)
+    first.connection.execute("INSERT INTO said VALUES ('kind')")
+    first.commit()
+    held = first._queue, first._log
+    begin(first)
+    first.close()
+    assert [file.closed for file in held] == [True, True]
+    assert (first._queue, first._log, first._relaxed) == (None, None, False)
+
+
+def test_a_database_in_memory_has_no_queue(connect, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    only = connect()
+    only.settings_dict["NAME"] = ":memory:"
+    begin(only)
+    only.rollback()
+    assert only._queue is None
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_log_a_transaction_waits_for_the_disk_in_its_turn(connect):

@@ -7,13 +7,16 @@ import pytest
 from django.core.files.storage import FileSystemStorage
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Delivery, ExportJob, Webhook
+from annotation.models import CatalogueImport, Delivery, ExportJob, Webhook
 from generation.models import Job, Run
+from metrics.models import AssociationList, CandidateList
 from tests import factories
 from tests.visage_app.health.test_pages import run, score_run
 from visage_app.backup.services import tables
+from visage_app.observability.queries import queues
 
 NOBODY_LISTENS = "redis://127.0.0.1:1/0"
 
@@ -26,7 +29,9 @@ def impatient(monkeypatch):
 
 @pytest.mark.django_db
 def test_it_is_ready_with_all_it_needs_and_may_not_be_kept_by_a_cache(client):
-    answer = client.get("/readyz")
+    with CaptureQueriesContext(connection) as asked:
+        answer = client.get("/readyz")
+    assert "SELECT 1" in {each["sql"] for each in asked}, "an open connection may be a dead one"
     assert answer.status_code == 200
     assert answer.json() == {
         "status": "ok",
@@ -38,6 +43,7 @@ def test_it_is_ready_with_all_it_needs_and_may_not_be_kept_by_a_cache(client):
 def test_it_lives_without_a_database(client):
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert "no-store" in answer["Cache-Control"]
 
 
 @pytest.mark.django_db
@@ -116,6 +122,58 @@ class TestSlow:
         assert self.queues(client) == "ok"
         Delivery.objects.filter(pk=sent.pk).update(not_before=self.ago(16))
         assert self.queues(client) == "slow"
+
+    @pytest.mark.parametrize("kind", ["candidates", "associations", "imports"])
+    def test_what_was_tried_waits_from_when_it_may_be_tried_again(self, kind):
+        now = timezone.now()
+        if kind == "imports":
+            made = CatalogueImport.objects.create(kind="seegull")
+        elif kind == "candidates":
+            made = CandidateList.objects.create(run=run(), axis="nationality", per_region=1, digest="x")
+        else:
+            made = AssociationList.objects.create(run=run(), digest="x")
+        rows = type(made).objects
+        rows.update(created_at=now - timedelta(minutes=30), not_before=now - timedelta(minutes=10))
+        assert queues.ages(now)[kind] == 600
+        rows.update(created_at=now - timedelta(minutes=5))
+        assert queues.ages(now)[kind] == 300, "a time from before it was asked for is no reason"
+        rows.update(not_before=None)
+        assert queues.ages(now)[kind] == 300
+
+    def test_slow_is_what_waits_longer_than_the_limit(self, study, settings):
+        waits = score_run(study, created_at=self.ago(14))
+        waits.refresh_from_db()
+        limit = waits.created_at + timedelta(minutes=settings.QUEUE_SLOW_MINUTES)
+        assert queues.slow(limit) == ()
+        assert queues.slow(limit + timedelta(seconds=1)) == ("scores",)
+        behind = waits.created_at - timedelta(seconds=1)
+        assert queues.ages(behind)["scores"] == 0, "by a clock that is behind"
+
+    def test_since_when_nobody_works_on_runs(self):
+        """Since the last job ended, but not before a run with jobs to do was started."""
+        now = timezone.now()
+        minutes = {count: now - timedelta(minutes=count) for count in range(6)}
+        first = run(started_at=minutes[4])
+        jobs = [Job.objects.create(run=first, image=factories.image(index=index)) for index in (1, 2)]
+        done = {"state": "done", "finished_at": minutes[5]}
+        Job.objects.filter(pk=jobs[1].pk).update(**done)
+        assert queues.ages(now)["generation"] == 240, "what ended before it was started is no sign"
+        other = run(started_at=minutes[2])
+        more = Job.objects.create(run=other, image=factories.image(index=3))
+        assert queues.ages(now)["generation"] == 240, "the run that waits longest counts"
+        Job.objects.create(run=other, image=factories.image(index=4), state="done", finished_at=minutes[1])
+        assert queues.ages(now)["generation"] == 60, "the last one that ended counts"
+        Job.objects.filter(state="done").delete()
+        assert queues.ages(now)["generation"] == 240
+        rests = Job.objects.filter(pk=jobs[0].pk)
+        rests.update(not_before=now + timedelta(minutes=1))
+        assert queues.ages(now)["generation"] == 120, "the first run has nothing to do now"
+        rests.update(state="claimed", claim=uuid4(), lease_expires_at=now)
+        assert queues.ages(now)["generation"] == 0, "a lease is held until its last moment"
+        Run.objects.filter(pk=first.pk).update(state="paused")
+        assert queues.ages(now)["generation"] == 120, "a worker that ends a job of a paused run does no other"
+        more.delete()
+        assert queues.ages(now)["generation"] == 0
 
     def test_a_run_waits_while_nobody_works_on_any(self, client):
         """The ten thousandth picture waits for days, and nothing is wrong."""

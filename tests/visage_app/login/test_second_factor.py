@@ -22,6 +22,7 @@ from annotation.accounts.services import second_factor
 from annotation.models import ApiToken, AuditEvent
 from tests import factories
 from visage_app.login.views import login
+from visage_app.login.views import second_factor as second_factor_page
 from visage_app.login.views.login import PENDING, PENDING_SECONDS
 
 pytestmark = pytest.mark.django_db
@@ -97,6 +98,13 @@ def secret_of(page) -> str:
     return b32decode(shown.replace(" ", "")).hex()
 
 
+def hold_secret(client) -> None:
+    """A secret in the session, as if it had just been shown."""
+    session = client.session
+    session[second_factor_page.KEY] = KEY
+    session.save()
+
+
 def recovery_codes(page) -> list[str]:
     return re.findall(r"<li><code>([a-z0-9]{5}-[a-z0-9]{5})</code>", page.text)
 
@@ -111,11 +119,13 @@ class TestSettingUp:
         assert secret_of(client.get(PAGE)) == key, "loading the page again takes no other secret"
         done = client.post(PAGE, {"do": "set-up", "code": code(key), "password": PASSWORD})
         assert len(set(recovery_codes(done))) == 10
+        assert "You are logged out everywhere else" in done.text
         assert key not in done.text
         there = client.get(PAGE)
         assert 'id="secret"' not in there.text
         assert not recovery_codes(there), "shown once"
         assert TOTPDevice.objects.get().key == key
+        assert second_factor_page.KEY not in client.session
         assert logged_in(client)
         assert AuditEvent.objects.get(what="second factor set up").details == {"account": user.pk}
 
@@ -151,12 +161,21 @@ class TestSettingUp:
         user.save()
         client.force_login(user)
         assert 'id="secret"' not in client.get(PAGE).text
+        hold_secret(client)  # from before the password was taken away
         assert client.post(PAGE, {"do": "set-up", "code": "1", "password": ""}).url == PAGE
 
     def test_without_having_seen_the_secret_there_is_nothing_to_set_up(self, client):
         client.force_login(factories.user("amal"))
-        sent = client.post(PAGE, {"do": "set-up", "code": "123456", "password": PASSWORD})
-        assert sent.url == PAGE
+        for wanted in ("set-up", "codes", "remove"):
+            sent = client.post(PAGE, {"do": wanted, "code": "123456", "password": PASSWORD})
+            assert sent.url == PAGE
+
+    def test_guessing_the_password_there_is_like_guessing_it_at_the_login(self, client, settings):
+        settings.AXES_FAILURE_LIMIT = 2
+        client.force_login(factories.user("amal"))
+        key = secret_of(client.get(PAGE))
+        form = {"do": "set-up", "code": code(key), "password": "guessed"}
+        assert [client.post(PAGE, form).status_code for _ in range(2)] == [422, 429]
 
     def test_recovery_codes_are_not_in_the_database(self, amal):
         kept = set(StaticToken.objects.values_list("token", flat=True))
@@ -166,20 +185,29 @@ class TestSettingUp:
 
 class TestLoggingIn:
     def test_the_password_alone_opens_nothing(self, client, amal):
+        planted = client.session
+        planted["planted"] = True
+        planted.save()
         assert give_password(client).url == CODE
+        assert client.session.session_key != planted.session_key
+        assert "planted" not in client.session
         assert not logged_in(client)
         for url in ("/", "/tokens/", "/api/v1/account", PAGE):
             assert client.get(url).status_code in {302, 401}, url
 
     def test_the_code_comes_after_it_and_leads_to_where_one_wanted(self, client, amal):
         give_password(client, next="/profile/")
-        assert 'autocomplete="one-time-code"' in client.get(CODE).text
+        asked = client.get(CODE)
+        assert 'autocomplete="one-time-code"' in asked.text
+        assert "no-store" in asked["Cache-Control"]
+        assert client.put(CODE).status_code == 405
         before = client.session.session_key
         assert give_code(client, f"{code()[:3]} {code()[3:]}").url == "/profile/"
         assert client.session["_auth_user_id"] == str(amal.pk)
         assert client.session.session_key != before, "another session: nobody could have planted it"
         assert PENDING not in client.session
         assert not Session.objects.filter(pk=before).exists()
+        assert "recovery code" not in client.get("/profile/").text, "none of them was used"
 
     def test_elsewhere_is_no_place_to_be_led_to(self, client, amal):
         give_password(client, next="https://evil.example/")
@@ -188,7 +216,9 @@ class TestLoggingIn:
     @pytest.mark.postgresql
     def test_a_wrong_code_and_one_that_was_used_are_refused(self, client, clock, amal):
         give_password(client)
-        assert give_code(client, wrong()).status_code == 422
+        refused = give_code(client, wrong())
+        assert refused.status_code == 422
+        assert refused.wsgi_request.sensitive_post_parameters == ("code",)
         assert not logged_in(client)
         used = code()
         assert give_code(client, used).status_code == 302
@@ -231,19 +261,26 @@ class TestLoggingIn:
 
     def test_the_password_alone_is_forgotten_after_a_while(self, client, clock, amal):
         give_password(client)
-        clock.pass_by(PENDING_SECONDS)
+        clock.pass_by(PENDING_SECONDS - 1)
+        assert client.get(CODE).status_code == 200
+        clock.pass_by(-PENDING_SECONDS)
+        assert client.get(CODE).url == LOGIN, "the clock was wrong when the password was given"
+        clock.pass_by(PENDING_SECONDS + 1)
         assert client.get(CODE).url == LOGIN
         assert give_code(client, code()).url == LOGIN
         assert not logged_in(client)
 
-    @pytest.mark.parametrize("change", ["password", "off"])
+    @pytest.mark.parametrize("change", ["password", "off", "gone"])
     def test_what_changed_in_between_counts(self, client, amal, change):
         give_password(client)
-        if change == "off":
+        if change == "gone":
+            amal.delete()
+        elif change == "off":
             amal.is_active = False
+            amal.save()
         else:
             amal.set_password("another-long-one")
-        amal.save()
+            amal.save()
         assert give_code(client, code()).url == LOGIN
         assert not logged_in(client)
 
@@ -256,7 +293,10 @@ class TestLoggingIn:
         amal.save()
         sent = client.post("/admin/login/", {"username": "amal", "password": PASSWORD})
         assert sent.status_code == 405
-        assert client.get("/admin/", follow=True).redirect_chain[-1][0] == f"{LOGIN}?next=/admin/"
+        for path in ("/admin/", "/admin/auth/user/"):
+            assert client.get(path, follow=True).redirect_chain[-1][0] == f"{LOGIN}?next={path}"
+        sent = client.get("/admin/login/")
+        assert (sent.url, "no-store" in sent["Cache-Control"]) == (f"{LOGIN}?next=/admin/", True)
         give_password(client, next="/admin/")
         assert client.get("/admin/").status_code == 302
         assert give_code(client, code()).url == "/admin/"
@@ -284,7 +324,11 @@ class TestOnOnesOwnPage:
 
     @pytest.mark.postgresql
     def test_new_recovery_codes_make_the_old_ones_worthless(self, client, amal):
+        client.get("/")  # says what is left after the login
+        assert "9 recovery codes are left" in client.get(PAGE).text
+        assert 'id="codes-error"' in client.post(PAGE, {"do": "codes", "code": wrong()}).text
         page = client.post(PAGE, {"do": "codes", "code": code()})
+        assert "You are logged out everywhere else" not in page.text
         fresh = recovery_codes(page)
         assert len(set(fresh)) == 10
         assert second_factor.verify(user=amal, code=amal.recovery[1]) is None
@@ -292,9 +336,13 @@ class TestOnOnesOwnPage:
         assert client.get("/tokens/").status_code == 200, "the session stays a verified one"
 
     def test_removing_takes_a_code(self, client, amal):
-        assert client.post(PAGE, {"do": "remove", "code": wrong()}).status_code == 422
+        page = client.post(PAGE, {"do": "remove", "code": wrong()})
+        assert (page.status_code, 'id="remove-error"' in page.text) == (422, True)
+        assert page.wsgi_request.sensitive_post_parameters == ("code", "password")
+        assert "must have it" not in page.text
         assert TOTPDevice.objects.exists()
         assert client.post(PAGE, {"do": "remove", "code": code()}).url == PAGE
+        assert "The second factor is removed." in client.get(PAGE).text
         assert not TOTPDevice.objects.exists()
         assert not StaticToken.objects.exists()
         client.logout()
@@ -306,6 +354,7 @@ class TestOnOnesOwnPage:
         assert answers == [422] * 9 + [429]
 
     def test_anything_else_does_nothing(self, client):
+        hold_secret(client)  # another page of theirs, from before
         for wanted in ("", "set-up", "everything"):
             assert client.post(PAGE, {"do": wanted, "code": code()}).url == PAGE
         assert TOTPDevice.objects.exists()
@@ -400,17 +449,31 @@ class TestRequired:
         refused = client.get("/api/v1/account")
         assert refused.status_code == 403
         assert refused["Content-Type"] == "application/problem+json"
-        key = secret_of(client.get(PAGE))
+        asked = client.get(PAGE)
+        assert "must have two-factor authentication" in asked.text
+        key = secret_of(asked)
         client.post(PAGE, {"do": "set-up", "code": code(key), "password": PASSWORD})
         assert client.get("/people/").status_code == 200
+        assert "must have it" in client.get(PAGE).text
         assert client.get("/api/v1/account").status_code == 200
+
+    def test_some_addresses_are_there_without_it(self, client, settings):
+        settings.SECOND_FACTOR = "admins"
+        client.force_login(factories.user("amal", admin=True))
+        for url in ("/healthz", "/readyz"):
+            assert client.get(url).status_code == 200
+        assert client.post("/language/", {"language": "es", "next": "/profile/"}).url == "/profile/"
+        assert client.get(LOGIN).url == "/"
+        assert client.get(CODE).url == LOGIN
+        client.post("/accounts/logout/")
+        assert not logged_in(client)
 
     def test_a_session_from_before_ends(self, client, settings, amal):
         amal.is_superuser = True
         amal.save()
         settings.SECOND_FACTOR = "admins"
         client.force_login(amal)
-        assert client.get("/people/").url == f"{LOGIN}?next=/people/"
+        assert client.get("/people/?page=2").url == f"{LOGIN}?next=/people/%3Fpage%3D2"
         assert not logged_in(client)
 
     def test_tokens_of_the_api_go_on(self, client, settings):

@@ -5,10 +5,12 @@ import json
 import logging
 import re
 import sqlite3
+from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.test import Client
 
 from annotation.models import Judgement
@@ -97,6 +99,7 @@ def test_an_error_page_shows_what_leads_to_the_lines(client, written, monkeypatc
     assert f'<code dir="ltr">{missing["X-Request-ID"]}</code>' in missing.text
     lines = [line for line in written.lines() if line.get("request_id") == missing["X-Request-ID"]]
     assert {"django.request", "visage_app.requests"} <= {line["logger"] for line in lines}
+    assert {line["route"] for line in lines if "request" in line["logger"]} == {"none"}
     monkeypatch.setattr("annotation.participation.queries.enrolments.study_cards", lambda user: 1 / 0)
     client.raise_request_exception = False
     broken = client.get("/")
@@ -174,6 +177,13 @@ def test_an_exception_is_told_without_the_values_that_it_names(client, written, 
         assert secret not in written.text
 
 
+class Violation(Exception):
+    """As psycopg tells it."""
+
+    sqlstate = "23505"
+    diag = SimpleNamespace(constraint_name="username_key")
+
+
 def test_what_is_safe_of_an_error_is_told():
     assert describe_error(ValueError("anna.b")) == "ValueError"
     assert describe_error(FileNotFoundError(2, "No such file or directory", "anna.b")) == (
@@ -184,9 +194,48 @@ def test_what_is_safe_of_an_error_is_told():
     error = IntegrityError("Key (username)=(anna.b) already exists.")
     error.__cause__ = unique
     assert describe_error(error) == "django.db.utils.IntegrityError: SQLITE_CONSTRAINT_UNIQUE"
+    assert describe_error(OSError("anna.b")) == "OSError"
+    for away in (OperationalError, InterfaceError):
+        told = f"django.db.utils.{away.__name__}: connection refused"
+        assert describe_error(away("connection refused\nanna.b")) == told
+    error.__cause__ = Violation()
+    assert describe_error(error) == "django.db.utils.IntegrityError: 23505 username_key"
+    error.__cause__ = unique
     both = stack(error)
     assert both.index("sqlite3.IntegrityError") < both.index("Caused another") < both.index("django.db")
     assert "anna.b" not in both
+
+
+def test_the_causes_of_an_error_are_told_once_each_unless_they_are_hidden():
+    first, second = ValueError(), KeyError()
+    second.__context__ = first
+    assert list(log_lines.chain(second)) == [second, first]
+    first.__cause__ = second
+    assert list(islice(log_lines.chain(second), 3)) == [second, first], "they do not go round in a circle"
+    second.__suppress_context__ = True
+    assert list(log_lines.chain(second)) == [second]
+
+
+def test_what_is_no_request_of_a_browser_is_logged_as_it_is(written):
+    """The server of Django's own puts a socket there; its records have been written by others before."""
+    told = {"name": "django.server", "msg": "broken pipe", "request": object(), "exc_text": "anna.b"}
+    record = logging.makeLogRecord(told)
+    written.handle(record)
+    assert "broken pipe" in written.text
+    assert "anna.b" not in written.text
+    assert "request_id" not in written.lines()[0]
+
+
+def test_the_program_itself_chooses_what_it_says(written):
+    logging.getLogger("annotation.core").warning("not done: %s", ValueError("the second line"))
+    logging.getLogger("celery.app.trace").warning("%(name)s took %(args)s", {"name": "score", "args": "7 s"})
+    assert "not done: the second line" in written.text
+    assert "score took 7 s" in written.text
+
+
+def test_a_route_without_a_name_is_told_as_such():
+    match = SimpleNamespace(view_name="")
+    assert log_lines.route_of(SimpleNamespace(resolver_match=match, path="/")) == "unnamed"
 
 
 def test_the_web_server_and_celery_say_no_more(written):
@@ -202,8 +251,11 @@ def test_the_web_server_and_celery_say_no_more(written):
         raise ValueError("anna.b")
     except ValueError as error:
         context = {"id": "7", "name": "score", "exc": repr(error), "args": "('anna.b',)", "description": "x"}
+        context |= {"kwargs": "{'who': 'anna.b'}", "traceback": "anna.b"}
         logging.getLogger("celery.app.trace").error(
-            "Task %(name)s[%(id)s] %(description)s: %(exc)s", context, exc_info=True
+            "Task %(name)s[%(id)s] %(description)s: %(exc)s%(args)s%(kwargs)s%(traceback)s",
+            *(context,),
+            exc_info=True,
         )
     logging.getLogger("celery.utils").error("it raised: %r", KeyError("anna.b"))
     assert "it raised: 'KeyError'" in written.text
@@ -220,6 +272,9 @@ def test_sql_with_its_values_is_logged_at_no_level(monkeypatch):
     made = logs.configured()
     assert made["root"]["level"] == "DEBUG"
     assert made["loggers"]["django.db.backends"]["level"] == "INFO"
+    for name in ("httpx", "httpcore", "botocore", "boto3", "s3transfer", "urllib3"):
+        assert made["loggers"][name]["level"] == "WARNING", "addresses may be signed"
+    assert made["loggers"]["gunicorn.access"]["level"] == "CRITICAL"
     assert made["formatters"]["chosen"]["()"] == "visage_app.observability.log_lines.JsonLineFormatter"
     monkeypatch.setenv("LOG_LEVEL", "ERROR")
     assert logs.configured()["loggers"]["django.db.backends"]["level"] == "ERROR"

@@ -8,16 +8,19 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import OperationalError, connection
+from django.core.exceptions import ImproperlyConfigured
+from django.db import InterfaceError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from annotation.assignment.services import slots
 from annotation.models import AuditEvent, Delivery, ExportJob, Judgement, Slot, Webhook
+from generation.jobs.services import workers
 from generation.models import Job, Worker
 from tests import factories
 from tests.visage_app.health.test_pages import run, score_run
+from visage_app.observability import monitoring
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues
 from visage_app.observability.requests import FOLDER
@@ -52,6 +55,9 @@ def samples(client) -> dict[str, float]:
 
 def test_only_who_knows_the_token_reads_them(client, settings):
     assert scrape(client).status_code == 200
+    loose = client.get("/metrics", headers={"Authorization": f"bearer  {TOKEN} "})
+    assert loose.status_code == 200
+    assert client.post("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 405
     for header in (f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer", ""):
         refused = client.get("/metrics", headers={"Authorization": header})
         assert refused.status_code == 401
@@ -64,7 +70,20 @@ def test_only_who_knows_the_token_reads_them(client, settings):
     assert scrape(client).status_code == scrape(client, token="").status_code == 404
 
 
-def test_requests_are_counted_by_route_and_nothing_a_client_chooses(client):
+@pytest.mark.parametrize(
+    ("token", "taken"),
+    [("", True), ("x" * 20, True), (f" {'x' * 20} ", True), ("x" * 19, False), ("ü" * 20, False)],
+)
+def test_a_token_is_long_enough_and_fits_a_header(monkeypatch, token, taken):
+    monkeypatch.setenv("METRICS_TOKEN", token)
+    if taken:
+        assert monitoring.metrics_token() == token.strip()
+    else:
+        with pytest.raises(ImproperlyConfigured, match="METRICS_TOKEN has fewer than 20 characters"):
+            monitoring.metrics_token()
+
+
+def test_requests_are_counted_by_route_and_nothing_a_client_chooses(client, settings):
     def counted():
         said = samples(client)
         return {name: value for name, value in said.items() if name.startswith("visage_http_requests_total")}
@@ -73,6 +92,9 @@ def test_requests_are_counted_by_route_and_nothing_a_client_chooses(client):
     for path in ("/studies/made-up-1/", "/nowhere/at-all/", "/static/none.css"):
         client.get(path)
     client.generic("BREW", "/healthz")
+    settings.METRICS_TOKEN = ""
+    client.get("/nowhere/at-all/")  # is not counted
+    settings.METRICS_TOKEN = TOKEN
     after = counted()
     grown = {name.partition("{")[2]: value - before.get(name, 0) for name, value in after.items()}
     assert grown['method="GET",route="study",status="3xx"}'] == 1
@@ -80,6 +102,7 @@ def test_requests_are_counted_by_route_and_nothing_a_client_chooses(client):
     assert grown['method="GET",route="static",status="4xx"}'] == 1
     assert grown['method="other",route="healthz",status="4xx"}'] == 1
     text = scrape(client).text
+    assert "no-store" in scrape(client)["Cache-Control"]
     assert 'visage_http_request_duration_seconds_bucket{le="0.1",method="GET",route="metrics"}' in text
     for word in ("made-up-1", "nowhere", "BREW", TOKEN):
         assert word not in text
@@ -126,6 +149,23 @@ def test_it_says_what_the_rows_say(client, study):
     assert said["visage_annotators_active"] == 0
 
 
+def test_each_limit_of_time_is_the_last_moment_that_counts(client, study, monkeypatch):
+    now = timezone.now().replace(microsecond=0)
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    assert len(slots.lease(enrolment=factories.enrolment(study), wanted=2)) == 2
+    held = Slot.objects.filter(state="leased")
+    held.update(lease_expires_at=now, leased_at=now - metric_queries.ACTIVE)
+    score_run(study, state="done", finished_at=now - queues.RECENT)
+    score_run(study, state="claimed", lease_expires_at=now)
+    seen = now - workers.SILENT_AFTER
+    Worker.objects.create(name="a", queue="gpu", host="node1", started_at=seen, seen_at=seen)
+    said = samples(client)
+    assert (said['visage_leases{state="open"}'], said['visage_leases{state="expired"}']) == (2, 0)
+    assert said["visage_annotators_active"] == 1
+    assert said['visage_queue_done_5m{queue="scores"}'] == said['visage_queue_claimed{queue="scores"}'] == 1
+    assert said['visage_workers{queue="gpu"}'] == 1
+
+
 def test_answers_are_counted_by_their_numbers(client, study):
     before = samples(client)
     unit = study.tasks.get().units.first()
@@ -150,13 +190,14 @@ def test_a_gpu_is_there_when_a_worker_has_one(client):
     said = samples(client)
     assert said[f'visage_gpu_memory_used_bytes{{device="{card}",host="node1"}}'] == 7 * 2**30
     assert said[f'visage_gpu_memory_total_bytes{{device="{card}",host="node1"}}'] == 80 * 2**30
-    assert not any("lost" in name for name in said)
+    assert not any("lost" in name or 'device=""' in name for name in said)
     assert (said['visage_workers{queue="gpu"}'], said['visage_workers{queue="default"}']) == (2, 1)
 
 
-def test_a_database_that_is_away_hides_the_rows_and_not_the_requests(client, monkeypatch):
+@pytest.mark.parametrize("fault", [OperationalError, InterfaceError])
+def test_a_database_that_is_away_hides_the_rows_and_not_the_requests(client, monkeypatch, fault):
     def away(**_):
-        raise OperationalError("connection refused")
+        raise fault("connection refused")
 
     scrape(client)  # a request to be counted: this test may be the first of its process
     monkeypatch.setattr(metric_queries, "read_metrics", away)

@@ -35,6 +35,8 @@ def test_it_is_made_once(made, tmp_path):
         path = ChartBundle().find("js/vega.js")
     assert len(made) == 1
     assert (tmp_path / "made").exists()
+    assert Path(path).stat().st_mode & 0o777 == 0o644, "the web server may be of another account"
+    assert ChartBundle().find("js/vega.js", find_all=True) == [path]
     assert Path(path).read_text() == "/* vega */"
 
 
@@ -57,9 +59,12 @@ def test_half_of_it_is_never_served(made, monkeypatch, tmp_path):
 def test_collectstatic_compresses_what_pages_ask_for(tmp_path):
     """The hashed copies. No page asks for the others, and a browser hardly ever for a source map."""
     served = HashedFiles(location=tmp_path)
-    for name in ("a.js", "a.js.map"):
+    of_htmx = ("django_htmx/htmx-2.min.js", "django_htmx/htmx-4.min.js")
+    for name in ("a.js", "a.js.map", *of_htmx):
         served.save(name, ContentFile(b"/* of a page */" * 100))
-    paths = {name: (served, name) for name in ("a.js", "a.js.map")}
+    paths = {name: (served, name) for name in ("a.js", "a.js.map", *of_htmx)}
     assert all(done is not False for _, _, done in served.post_process(paths))
     compressed = [path.name for path in tmp_path.iterdir() if path.suffix == ".gz"]
     assert compressed == [f"{served.hashed_files['a.js']}.gz"]
+    assert of_htmx[0] in served.hashed_files
+    assert of_htmx[1] not in served.hashed_files, "it imports what is not there"

@@ -6,8 +6,10 @@ import re
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.core.cache import cache
 from django.db import transaction
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import resolve, reverse
 
@@ -15,6 +17,7 @@ from annotation.setup import services as setup_services
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.test_access import urls
+from visage_app.storage import body_limits
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pages]
 MORE_THAN_ANY_FORM = 3_000_000
@@ -70,6 +73,40 @@ def view(path: str) -> type:
 def maker():
     factories.rating_study(name="words")
     return factories.user("root", admin=True)
+
+
+class TestWhatIsRefused:
+    """By the length that is told alone."""
+
+    MOST = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+    def status(self, rf, view=lambda: None, *, length: object, kind=MULTIPART, path="/language/") -> int:
+        request = rf.post(path, content_type=kind, CONTENT_LENGTH=str(length))
+        request.user = AnonymousUser()
+        refused = body_limits.BodyLimitMiddleware(lambda request: HttpResponse()).process_view(request, view)
+        return refused.status_code if refused else 200
+
+    @pytest.mark.parametrize(
+        ("length", "status"), [(MOST, 200), (MOST + 1, 413), ("", 200), ("-1", 200), ("many", 200)]
+    )
+    def test_a_form_may_be_as_large_as_the_limit(self, rf, length, status):
+        assert self.status(rf, length=length) == status
+
+    def test_other_bodies_and_those_of_the_api_are_limited_elsewhere(self, rf):
+        assert self.status(rf, length=self.MOST + 1, kind="application/json") == 200
+        assert self.status(rf, length=self.MOST + 1, path="/api/v1/studies") == 200
+
+    def test_who_may_send_a_file_is_asked_only_of_a_form_that_is_larger_than_any_without(self, rf):
+        asked = []
+
+        def view(): ...
+
+        view.max_file_bytes = lambda user: asked.append(user) or 10
+        assert self.status(rf, view, length=self.MOST) == 200
+        assert not asked
+        assert self.status(rf, view, length=self.MOST + 10) == 200
+        assert self.status(rf, view, length=self.MOST + 11) == 413
+        assert asked[0].is_anonymous
 
 
 def test_no_page_reads_a_form_that_is_larger_than_any(maker):

@@ -8,15 +8,19 @@ import logging
 import zipfile
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from boto3.exceptions import Boto3Error
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage, storages
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
+from storages.backends.s3 import S3Storage
 
 from annotation import export_files as services_files
 from annotation.core import leases
@@ -34,7 +38,7 @@ from tests.annotation.exports.world import depiction, png
 from tests.visage_app.backup.world import emptied, installation, said_nothing
 from tests.visage_app.storage import s3_world
 from visage_app.backup.services import restoring, writing
-from visage_app.storage.bucket import BucketFailed
+from visage_app.storage.bucket import Bucket, BucketFailed
 
 ROWS = pytest.mark.django_db
 DATA = png(40, 30)
@@ -106,7 +110,12 @@ class TestFiles:
             assert file.read(300) == content[-700:-400]
             file.seek(5)
             assert file.read(1000) == content[5:1005]
-        assert requests == ["GetObject"] * 3
+            file.seek(200_000, io.SEEK_CUR)
+            assert file.read(3) == content[201_005:201_008]
+            file.seek(len(content) + 5)
+            assert file.read(3) == b""
+            assert file.seek(-(10**9), io.SEEK_END) == 0
+        assert requests == ["GetObject"] * 4
 
     def test_a_large_file_goes_there_in_parts_and_comes_back_whole(self, bucket, tmp_path):
         made = tmp_path / "made.zip"
@@ -214,6 +223,81 @@ class TestViews:
         assert (told.status_code, told.json()["type"]) == (503, "urn:visage:problem:unreachable")
 
 
+class TestWithoutAServer:
+    """What a server says and does that the one of these tests never does."""
+
+    @pytest.fixture
+    def storage(self, settings):
+        s3_world.use(settings, s3_world.buckets(s3_world.nobody()))
+        return storages["default"]
+
+    def refused(self, code: str) -> ClientError:
+        return ClientError({"Error": {"Code": code}}, "GetObject")
+
+    @pytest.mark.parametrize(
+        ("code", "said"),
+        [
+            ("AccessDenied", "lacks permissions"),
+            ("403", "lacks permissions"),
+            ("SlowDown", "refused the request"),
+        ],
+    )
+    def test_what_it_refuses_is_said(self, storage, code, said):
+        with pytest.raises(BucketFailed, match=said), storage.translated_errors("a"):
+            raise self.refused(code)
+
+    def test_so_is_what_it_does_not_let_us_delete(self, storage, monkeypatch):
+        def delete(storage, name):
+            raise self.refused("AccessDenied")
+
+        monkeypatch.setattr(S3Storage, "delete", delete)
+        with pytest.raises(BucketFailed, match="lacks permissions"):
+            storage.delete("a")
+
+    @pytest.mark.parametrize("fault", [BotoCoreError, Boto3Error])
+    def test_faults_of_either_library_are_faults_of_the_server(self, storage, fault):
+        with pytest.raises(BucketFailed, match="does not answer"), storage.translated_errors("a"):
+            raise fault
+
+    def test_a_bucket_that_may_not_be_looked_at_is_there(self, storage, monkeypatch):
+        def head_bucket(**_):
+            raise self.refused("403")
+
+        monkeypatch.setattr(Bucket, "_client", SimpleNamespace(head_bucket=head_bucket))
+        with pytest.raises(FileNotFoundError), storage.translated_errors("a"):
+            raise self.refused("404")
+
+    def test_it_is_given_up_within_seconds_and_asked_as_older_ones_understand(self, storage):
+        config = storage.connection.meta.client.meta.config
+        assert (config.connect_timeout, config.read_timeout) == (3, 30)
+        assert config.retries["total_max_attempts"] == 2
+        assert config.request_checksum_calculation == config.response_checksum_validation == "when_required"
+
+    def test_one_that_ends_in_the_middle_of_a_file_is_noticed_and_every_connection_given_back(
+        self, storage, monkeypatch
+    ):
+        bodies = []
+
+        class Body(io.BytesIO):
+            def read(self, size):
+                if self.tell() >= 4:
+                    raise ReadTimeoutError(endpoint_url="x")
+                return super().read(size)
+
+        def get(name, **_):
+            bodies.append(Body(b"abc" if len(bodies) == 1 else b"abcd"))
+            return {"Body": bodies[-1], "ETag": "1", "ContentLength": "9"}
+
+        monkeypatch.setattr(storage, "get", get)
+        with storage.open("a") as file:
+            with pytest.raises(BucketFailed, match="does not answer"):
+                file.read()
+            file.seek(5)
+            with pytest.raises(BucketFailed, match="ended a after 8 of 9 bytes"):
+                file.read()
+        assert [body.closed for body in bodies] == [True, True]
+
+
 @ROWS
 class TestExports:
     @pytest.fixture(autouse=True)
@@ -292,7 +376,10 @@ class TestFailing:
     @pytest.mark.parametrize(
         ("changed", "said"),
         [
-            ({"images": "nowhere"}, "There is no bucket nowhere at http://"),
+            (
+                {"images": "nowhere", "exports": s3_world.BUCKET},
+                "There is no bucket nowhere at http://",
+            ),
             ({"exports": "nowhere"}, "There is no bucket nowhere at http://"),
             ({"endpoint": s3_world.nobody()}, "does not answer"),
         ],
