@@ -105,7 +105,9 @@ class RowImporter:
 
     def _option(self, unit: Unit, row: Row) -> Option:
         role = row.one_of("role", OptionRole.values)
-        text = row.text("option_attribute", needed=role != OptionRole.NONE_OF_ABOVE)
+        text = row.text("option_attribute")
+        if bool(text) == (role == OptionRole.NONE_OF_ABOVE):
+            raise row.refused("option_attribute", "all options but none of the above have an attribute.")
         return Option(
             unit_id=unit.pk,
             attribute_id=self.attribute_of[text] if text else None,

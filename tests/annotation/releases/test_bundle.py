@@ -322,7 +322,9 @@ def test_no_release_is_begun_in_which_anybody_could_be_unique(tmp_path):
 
 
 def test_a_release_is_of_the_study_as_it_is_now(tmp_path):
-    study = answered(people(({"origin": "Asia"}, 4)), units=1)
+    # a question of its own may be named as one of the profile's: there is one column all the same
+    asked = [{"field": "origin", "label": "Origin", "choices": ["Asia"]}]
+    study = answered(people(({"origin": "Asia"}, 4)), units=1, questions=asked)
     Study.objects.update(title="A new title")
     folder = released(study, tmp_path / "r")
     assert about(folder)["study"]["title"] == "A new title"

@@ -67,6 +67,12 @@ def changed(folder, file, old, new, *, times=1):
     renewed(folder)
 
 
+def repeat_last_row(folder, file):
+    text = (folder / file).read_text()
+    (folder / file).write_text(f"{text}{text.splitlines()[-1]}\n")
+    renewed(folder)
+
+
 @pytest.fixture(scope="module")
 def made(once, tmp_path_factory):
     def bundle():
@@ -256,7 +262,8 @@ def test_a_release_lacks_no_file(bundle):
         ("units.csv", "1,hat,", '1,"ha"t,', r"units.csv, row 2: this is not comma-separated text"),
         ("units.csv", "1,hat,", "1,Hat,", "'Hat' must be in lower case"),
         ("units.csv", "1,hat,", "1,hat ,", "'hat ' must be in lower case, without spaces"),
-        ("units.csv", ",5,,none_of_above", ",5,,random", "column 'option_attribute': the cell is empty"),
+        ("units.csv", ",5,,none_of_above", ",5,,random", "'option_attribute': all options but none of"),
+        ("units.csv", ",5,,none_of_", ",5,tall,none_of_", "'option_attribute': all options but none of"),
         ("units.csv", "Mexican5.png,,,,,1,", ",,,,,1,", "a unit needs an image, an association or an attr"),
         ("units.csv", ",2,sombrero,", ",1,sombrero,", "column 'option': the unit has an option twice"),
         ("units.csv", ",2,sombrero,", ",2,hat,", "column 'option': the unit has an option twice"),
@@ -362,14 +369,17 @@ def test_what_is_not_here_yet_comes_as_it_was_told(bundle):
     Source.objects.update(name="other")
     ImageSet.objects.update(name="other-images")
     changed(bundle, "images.csv", ",French2.png,", ",,")
+    for file in ("images.csv", "associations.csv"):
+        repeat_last_row(bundle, file)
     run(bundle, "--name", "again")
     votes = Source.objects.get(name="votes")
     assert (votes.title, votes.licence, votes.citation) == ("Votes", "CC0", "Somebody")
     made = ImageSet.objects.get(name="live-images")
     assert (made.title, made.model_name, made.licence, made.drawn) == ("Drawn", "pen", "CC0", True)
     # without a file and a place outside, the name in the release is all that leads to the picture
-    told = {("French2.png", "a person"), ("Mexican5.png", "a person")}
-    assert set(made.images.values_list("reference", "prompt")) == told
+    told = [("French2.png", "a person"), ("Mexican5.png", "a person")]
+    assert sorted(made.images.values_list("reference", "prompt")) == told
+    assert Association.objects.filter(source=votes).count() == 1
 
 
 def test_another_picture_of_that_number_is_not_taken_for_it(bundle):
@@ -422,6 +432,12 @@ def test_how_a_sentence_names_people_comes_along_unless_an_earlier_version_made_
     assert {row.text("singular") + row.text("article") for row in rows} == {""}
 
 
+def test_nobody_occurs_twice(bundle):
+    repeat_last_row(bundle, "annotators.csv")
+    with pytest.raises(CommandError, match=r"'A.{20}' already exists in this installation, or occurs twice"):
+        run(bundle, "--name", "again")
+
+
 def test_one_release_cannot_be_two_studies(bundle):
     run(bundle, "--name", "again")
     with pytest.raises(CommandError, match="already exists in this installation"):
@@ -430,9 +446,12 @@ def test_one_release_cannot_be_two_studies(bundle):
 
 def test_profiles_come_back_as_they_were_told(tmp_path):
     study = answered(people((ASIAN_WOMAN, 5)), name="rated", units=2, strata=("origin: Asia",) * 5)
+    study.tasks.update(version=2)
     run(released(study, tmp_path / "r"), "--name", "again")
     slots = Slot.objects.filter(study__name="again", unit__position=2).values_list("index", "stratum")
     assert sorted(slots) == [(index, "origin: Asia") for index in range(5)]
+    responses = Response.objects.filter(unit__task__study__name="again")
+    assert set(responses.values_list("task_version", flat=True)) == {2}
     said = ConsentText.objects.filter(study__name="again").values_list("language", "text", "content_warning")
     assert list(said) == [("en", "What taking part means.", "Care.")]
     again = Annotator.objects.filter(enrolments__study__name="again")

@@ -9,7 +9,7 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.models import Response
+from annotation.models import Response, Slot
 from annotation.releases.linkage import Linkage, linkage
 from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
@@ -218,3 +218,4 @@ def test_a_release_without_pseudonyms_comes_back_with_the_same_answers(study, tm
     again = type(study).objects.get(name="again")
     found = bundle.preview(study=again, options=ReleaseOptions())
     assert (found.responses, len(found.people)) == (120, 0)
+    assert set(Slot.objects.filter(study=again).values_list("stratum", "annotator")) == {("any", None)}
