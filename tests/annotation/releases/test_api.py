@@ -55,11 +55,19 @@ def test_a_bundle_is_whole_screened_and_noted(program):
     assert made["checksum"] == hashlib.sha256(sums).hexdigest()
     assert (made["k"], made["texts"], made["by"], made["annotators"]) == (5, True, "admin", 10)
     assert made["withheld"] == ["age_band"]
-    assert program.get(f"{STUDY}/release-report").json()["earlier"] == 1
+    event = AuditEvent.objects.get(pk=made["id"])
+    AuditEvent.objects.create(what="release", study=event.study, details=event.details)
+    ids = [each["id"] for each in program.get(f"{STUDY}/releases").json()["results"]]
+    assert ids == sorted(ids, reverse=True)
+    assert program.get(f"{STUDY}/release-report").json()["earlier"] == 2
 
 
 def test_what_cannot_be_released_is_refused_before_anything_is_sent(program):
-    said = is_problem(program.post(f"{STUDY}/release", {"withhold": ["shoes"]}), 422)
+    said = is_problem(
+        program.post(f"{STUDY}/release", {"withhold": ["shoes"], "licence": "", "citation": ""}), 422
+    )
     assert "shoes" in said["detail"]
+    factories.study("empty")
+    is_problem(program.post("studies/empty/release", {}), 422)
     is_problem(program.post(f"{STUDY}/release", {"k": 1}), 400)
     assert not AuditEvent.objects.filter(what="release").exists()

@@ -91,6 +91,17 @@ def test_a_whole_group_hides_the_one_whom_too_few_could():
     assert told(coarsen(crowd_of(*groups), gender, k=5)) == {("woman",): 6, (None,): 6}
 
 
+def test_a_whole_group_that_says_little_is_hidden_before_a_smaller_one_that_says_more():
+    fields = [make_field(name, ["yes"], own_question=True) for name in ("first", "second")]
+    crowd = crowd_of(({"first": "yes", "second": "yes"}, 5), ({"first": "yes"}, 6), ({}, 1))
+    assert told(coarsen(crowd, fields, k=5)) == {("yes", "yes"): 5, (None, None): 7}
+
+
+def test_people_who_would_have_to_be_hidden_count_against_a_finer_recoding():
+    crowd = crowd_of(({"origin": "Asia"}, 5), ({"origin": "Africa"}, 2))
+    assert told(coarsen(crowd, FIELDS[:1], k=5)) == {("Global South",): 7}
+
+
 def test_who_stands_out_is_told_of_like_the_most_people():
     """Of what is one value poorer, it is what most others say already."""
     fields = [make_field(name, ["yes"], own_question=True) for name in ("first", "second")]

@@ -105,17 +105,17 @@ def test_the_documents_mark_what_a_plain_study_does_not_say(tmp_path):
 def test_the_documents_say_what_a_study_says_of_itself(tmp_path):
     """Which a program answered in part, and which is released without pseudonyms."""
     votes = Source.objects.create(name="votes", title="Votes", licence="CC0", citation="Somebody")
-    study = depiction(stereotype_source=votes, description="Hats | caps.", contact="us@example.org")
+    study = depiction(stereotype_source=votes, description="Hats.", contact="us@example.org")
     Task.objects.update(instructions="Look closely.")
     Annotator.objects.filter(pseudonym="a-one").update(simulated=True)
-    wanted = {"licence": "MIT", "citation": "Us (2026)", "with_text": True, "without_pseudonyms": True}
+    wanted = {"licence": "MIT", "citation": "Us | them (2026)", "with_text": True, "without_pseudonyms": True}
     folder = released(study, tmp_path / "r", **wanted)
     readme, licence, citation, croissant = texts(folder)
     for said in (
         "# Data card: SIMULATED ANSWERS: live",
         "| Contact of the study | us@example.org |",
         "| Licence | MIT |",
-        "| Citation | Us (2026) |",
+        "| Citation | Us &#124; them (2026) |",
         "| Sources | Votes (CC0): Somebody |",
         "| Annotators | 3, not distinguished in the answers |",
         "> The attribute '[attr]' can be visually depicted in an image.\n\nLook closely.\n\nTarget:",
@@ -129,7 +129,7 @@ def test_the_documents_say_what_a_study_says_of_itself(tmp_path):
     assert "license" not in citation
     assert 'abstract: "SIMULATED: ' in citation
     assert (croissant["name"], croissant["license"]) == ("live-simulated", "MIT")
-    assert croissant["citeAs"] == "Us (2026)"
+    assert croissant["citeAs"] == "Us | them (2026)"
     assert croissant["rai:dataCollectionType"] == ["Simulation"]
     assert croissant["rai:machineAnnotationTools"] == ["a program that stands in for people"]
     left_out, _, justifications = croissant["rai:dataPreprocessingProtocol"]

@@ -9,13 +9,13 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.models import Response, Slot
+from annotation.models import Annotator, Response, Slot
 from annotation.releases.linkage import Linkage, linkage
 from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.api.calls import Program
-from tests.annotation.releases.world import about, answered, person, released, rows
+from tests.annotation.releases.world import about, answered, person, released, rows, say
 
 ORIGINS = ("Africa", "Asia", "Europe")
 STRATA = tuple(f"origin: {origin}" for origin in ORIGINS)
@@ -167,25 +167,32 @@ def test_the_report_the_card_and_the_page_say_so_and_the_cure_works(study, tmp_p
     assert program.get(asked).json()["strata_worked_out"]["hidden"] == 0
 
 
-def hidden(study) -> int:
-    return bundle.preview(study=study, options=ReleaseOptions()).people.linkage.hidden
+def worked_out(study) -> Linkage:
+    return bundle.preview(study=study, options=ReleaseOptions()).people.linkage
+
+
+@pytest.mark.django_db
+def test_somebody_who_says_something_else_now_filled_slots_of_both(study):
+    """So less follows: that person no longer is of one of three groups."""
+    say(Annotator.objects.order_by("pk").first(), "origin", "Asia", publish=False)
+    assert worked_out(study) == Linkage(12, 6, determined=False)
 
 
 @pytest.mark.django_db
 def test_nothing_follows_of_answers_without_a_slot_or_a_person(study):
     unit = factories.attribute_unit(study.tasks.get())
     answer = factories.response(unit, values=[1], who=person({"origin": "Asia"}, publish=False))
-    assert hidden(study) == 13
+    assert worked_out(study).hidden == 13
     Response.objects.filter(pk=answer.pk).update(slot=None)
-    assert hidden(study) == 12
+    assert worked_out(study).hidden == 12
     Response.objects.filter(pk=answer.pk).update(slot=answer.slot, annotator=None)
-    assert hidden(study) == 12
+    assert worked_out(study).hidden == 12
 
 
 @pytest.mark.django_db
 def test_as_many_units_are_examined_as_are_said_to_be(study, monkeypatch):
     monkeypatch.setattr("annotation.releases.annotators.MAX_UNITS", 1)
-    assert hidden(study) == 3
+    assert worked_out(study).hidden == 3
 
 
 @pytest.mark.django_db

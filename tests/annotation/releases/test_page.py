@@ -31,6 +31,8 @@ def test_the_page_says_what_would_be_told_and_writes_nothing(admin, study):
     assert "has 5 people." in page.text  # those of whom nothing is told
     assert "as chosen" in page.text
     assert '<th scope="row">Gender</th>' in page.text
+    spanish = admin.get(reverse("release_page", args=["live"]), headers={"accept-language": "es"})
+    assert "como se eligió" in spanish.text
     assert not AuditEvent.objects.exists()
     assert reverse("release_page", args=["live"]) in admin.get(reverse("export_page", args=["live"])).text
 
