@@ -432,6 +432,17 @@ def test_how_a_sentence_names_people_comes_along_unless_an_earlier_version_made_
     assert {row.text("singular") + row.text("article") for row in rows} == {""}
 
 
+def test_a_release_of_an_earlier_version_lacks_what_came_later(bundle):
+    told = json.loads((bundle / "release.json").read_text())
+    for key in ("consent", "translations", "break_after"):
+        del told["study"][key]
+    del told["tasks"][0]["people_units"]
+    (bundle / "release.json").write_text(json.dumps(told))
+    renewed(bundle)
+    run(bundle, "--name", "again")
+    assert Study.objects.get(name="again").break_after == Study().break_after
+
+
 def test_nobody_occurs_twice(bundle):
     repeat_last_row(bundle, "annotators.csv")
     with pytest.raises(CommandError, match=r"'A.{20}' already exists in this installation, or occurs twice"):
