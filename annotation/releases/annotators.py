@@ -75,7 +75,7 @@ def people(study: Study, options: ReleaseOptions) -> People:
     if not rows and not responses(study).exists():
         raise ReleaseRefused(f"The study '{study.name}' holds no answers, so there is nothing to release.")
     fields = _fields(study)
-    unknown = set(options.withhold) - {field.name for field in fields} - set(profile_fields.CHOICES)
+    unknown = set(options.withhold) - {field.name for field in fields}
     if unknown:
         known = ", ".join(field.name for field in fields)
         raise ReleaseRefused(f"There is no profile field '{min(unknown)}' to withhold. Choose from: {known}.")

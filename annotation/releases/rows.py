@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from annotation.core.csv_text import csv_lines
 from annotation.exports.formats import parquet
 from annotation.exports.table import LABELS, Corners, Row, boxes_of
-from annotation.models import OptionRole, Study
+from annotation.models import Study
 from annotation.releases import columns
 from annotation.releases.annotators import People, PseudonymKey
 from annotation.releases.request import judgements
@@ -122,7 +122,7 @@ class AnswerWriter:
             row.option__position,
             self.images.get(row.response__unit__image_id, ""),
             row.response__unit__image__group__name or row.response__unit__association__group__name or "",
-            "" if row.option__role == OptionRole.NONE_OF_ABOVE else row.option__attribute__text or "",
+            row.option__attribute__text or "",
             row.option__role,
             row.response_id,
             self.key.pseudonym(annotator) if annotator is not None and self.people.has_pseudonyms else "",

@@ -85,6 +85,4 @@ class Screen:
         if folded in self.names or folded.strip(_EDGES) in self.names:
             return REMOVED
         parts = re.split(r"([.@+\-])", whole)
-        if not any(part.casefold() in self.names for part in parts):
-            return whole
         return "".join(REMOVED if part.casefold() in self.names else part for part in parts)

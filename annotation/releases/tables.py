@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotation.core.csv_text import csv_lines
 from annotation.exports.packing import CHUNK_BYTES
 from annotation.exports.table import image_name
-from annotation.models import Association, IdentityGroup, Image, Option, OptionRole, Purpose, Study, Unit
+from annotation.models import Association, IdentityGroup, Image, Option, Purpose, Study, Unit
 from annotation.releases import columns
 from annotation.releases.annotators import People, PseudonymKey
 from annotation.releases.request import ReleaseRefused
@@ -78,7 +78,7 @@ def unit_rows(study: Study, names: dict[int, str]) -> Iterator[tuple[Any, ...]]:
             group or "",
             of_association or own or "",
             option,
-            "" if role == OptionRole.NONE_OF_ABOVE else text,
+            text,
             role,
         )
 

@@ -101,9 +101,11 @@ def associations(
             offensiveness=row.numbers("offensiveness"),
             offensiveness_mean=row.decimal_or_none("offensiveness_mean"),
         )
-        existing = known.get((association.source_id, association.group_id, association.attribute_id))
+        key = association.source_id, association.group_id, association.attribute_id
+        existing = known.get(key)
         if existing is None:
             new.append(association)
+            known[key] = association
         elif any(
             getattr(existing, name) != getattr(association, name)
             for name in (*_VOTES, "offensiveness", "offensiveness_mean")
@@ -149,7 +151,8 @@ def images(
             sha256=row.text("sha256", longest=64),
             reference=row.text("reference", longest=500),
         )
-        existing = known.get((image.image_set_id, image.group_id, image.index))
+        key = image.image_set_id, image.group_id, image.index
+        existing = known.get(key)
         if existing is not None:
             # Without a hash, only the location identifies an image
             same_location = bool(image.sha256) or existing.reference == image.reference
@@ -168,7 +171,7 @@ def images(
             image.file = _store_file(release, row, file, sha256=image.sha256)
         elif not image.reference:
             image.reference = name
-        by_name[name] = image
+        by_name[name] = known[key] = image
         new.append(image)
     Image.objects.bulk_create(new, batch_size=CHUNK)
     return by_name, len(new)

@@ -69,6 +69,9 @@ class RowImporter:
                 row = of_unit[0]
                 if place in self.units:
                     raise row.refused("unit", f"unit {place[2]} of {place[0]} occurs twice.")
+                shown = [(each.integer("option"), each.text("option_attribute")) for each in of_unit]
+                if any(len(set(told)) < len(shown) for told in zip(*shown, strict=True)):
+                    raise row.refused("option", "the unit has an option twice.")
                 unit = Unit(
                     task=catalogue.lookup(tasks, place[:2], row, "task"),
                     position=place[2],
@@ -97,14 +100,14 @@ class RowImporter:
             options = iter(created)
             for place, of_unit in chunk:
                 self.options[place] = {each.integer("option"): next(options).pk for each in of_unit}
-                if len(self.options[place]) != len(of_unit):
-                    raise of_unit[0].refused("option", "the unit has an option twice.")
             self.created["units"] += len(chunk)
             self.created["options"] += len(created)
 
     def _option(self, unit: Unit, row: Row) -> Option:
         role = row.one_of("role", OptionRole.values)
-        text = row.text("option_attribute", needed=role != OptionRole.NONE_OF_ABOVE)
+        text = row.text("option_attribute")
+        if bool(text) == (role == OptionRole.NONE_OF_ABOVE):
+            raise row.refused("option_attribute", "all options but none of the above have an attribute.")
         return Option(
             unit_id=unit.pk,
             attribute_id=self.attribute_of[text] if text else None,

@@ -9,6 +9,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -88,8 +89,11 @@ def test_a_withdrawal_afterwards_deletes_the_file_at_once(admin, django_capture_
     study, other = depiction(), words()
     leaver = enrolled(study)
     job, kept = made(asked(study, admin)), made(asked(other, admin))
+    waits = asked(study, admin, "coco")
     with django_capture_on_commit_callbacks(execute=True):
         withdrawals.withdraw(annotator=leaver, study=study, by=None)
+    waits.refresh_from_db()
+    assert waits.error == ""
     job.refresh_from_db()
     assert (job.state, job.file, job.error) == (JobState.DONE, "", export_files.DISCARDED)
     assert lying_about() == [kept.file]
@@ -145,22 +149,28 @@ def test_files_are_deleted_after_the_days_they_are_kept(admin, settings):
     settings.EXPORT_KEEP_DAYS = 3
     study = depiction()
     old, new = made(asked(study, admin)), made(asked(study, admin, "jsonl"))
-    ExportJob.objects.filter(pk=old.pk).update(finished_at=timezone.now() - timedelta(days=3, minutes=1))
-    assert export_files.clean_up() == 1
+    now = timezone.now()
+    ExportJob.objects.filter(pk=old.pk).update(finished_at=now - timedelta(days=3))
+    assert export_files.clean_up(now=now) == 0
+    assert export_files.clean_up(now=now + timedelta(minutes=1)) == 1
     assert lying_about() == [new.file]
     old.refresh_from_db()
     assert (old.state, old.file, old.error) == (JobState.DONE, "", "")
+    assert export_files.clean_up(now=now + timedelta(minutes=1)) == 0
 
 
 def test_what_a_killed_worker_left_is_deleted_and_what_is_being_made_is_not(admin):
     study = depiction()
     done = made(asked(study, admin))
     [job] = export_jobs._claim(asked(study, admin, "jsonl").pk).jobs
-    names = {f"{job.pk}-{uuid4()}.zip", f"{job.pk}-{job.claim}.zip", "notes.zip"}
-    for name in names:
+    claimed = f"{job.pk}-{job.claim}.zip"
+    for name in (f"{job.pk}-{uuid4()}.zip", claimed, "notes.zip"):
         (export_files.work_folder() / name).write_bytes(b"half")
-    export_files.clean_up()
-    assert lying_about() == sorted([f"{job.pk}-{job.claim}.zip", done.file])
+    # a file is kept just before its row says so
+    for name in (f"{job.pk}-{uuid4()}.zip", claimed):
+        export_files.storage().save(name, ContentFile(b"whole"))
+    assert export_files.clean_up() == 3
+    assert lying_about() == sorted([claimed, claimed, done.file])
 
 
 def test_folders_that_a_killed_process_left_are_deleted_a_day_later(admin):
@@ -170,8 +180,11 @@ def test_folders_that_a_killed_process_left_are_deleted_a_day_later(admin):
         (folder / "sheet.xlsx").write_bytes(b"half")
     yesterday = time.time() - timedelta(days=1, minutes=1).total_seconds()
     os.utime(left, (yesterday, yesterday))
+    note = export_files.work_folder() / "note.txt"
+    note.write_text("not a folder of the program's")
+    os.utime(note, (yesterday, yesterday))
     assert export_files.clean_up() == 1
-    assert (left.exists(), fresh.exists()) == (False, True)
+    assert (left.exists(), fresh.exists(), note.exists()) == (False, True, True)
 
 
 @pytest.mark.parametrize("fmt", ["coco", "huggingface", "visage"])

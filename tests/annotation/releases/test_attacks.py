@@ -10,6 +10,7 @@ from annotation.models import AuditEvent, Response
 from annotation.participation.services import withdrawals
 from annotation.releases import final_check
 from annotation.releases.coarsening import coarsen
+from annotation.releases.linkage import Linkage
 from annotation.releases.request import ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
 from annotation.releases.services import bundle as release_bundle
@@ -141,7 +142,10 @@ def test_what_somebody_does_not_permit_or_says_in_their_own_words_is_nowhere(tmp
     # a free text that happens to spell a choice is free text still
     for one in who:
         say(one, "identity_region", "Middle East", own=True)
-    folder = released(answered(who, units=2), tmp_path / "r", k=2)
+    say(who[0], "asked_elsewhere", "yes", publish=False)
+    study = answered(who, units=2)
+    assert bundle.preview(study=study, options=ReleaseOptions()).people.unpermitted == {"residence": 4}
+    folder = released(study, tmp_path / "r", k=2)
     assert set(rows(folder, "annotators.csv")[0]) <= {
         "annotator",
         "simulated",
@@ -162,6 +166,8 @@ def test_strata_do_not_tell_what_the_profile_withholds(tmp_path):
     folder = released(study, tmp_path / "r")
     assert {row["stratum"] for row in rows(folder, "annotations.csv")} == {""}
     assert "origin: " not in (folder / "study.toml").read_text()
+    assert "# Strata are withheld" in (folder / "study.toml").read_text()
+    assert "- Strata (for whom a slot was reserved) are withheld" in (folder / "README.md").read_text()
     assert "origin: " not in (folder / "release.json").read_text()
     assert "origin: Europe" not in (folder / "README.md").read_text()
     assert about(folder)["strata"] == "withheld"
@@ -172,9 +178,16 @@ def test_strata_are_told_where_they_say_nothing_new(tmp_path):
     study = answered(who, units=2, strata=("origin: Asia",) * 5 + ("any",) * 5)
     folder = released(study, tmp_path / "r")
     assert {row["stratum"] for row in rows(folder, "annotations.csv")} == {"origin: Asia", "any"}
+    assert about(folder)["tasks"][0]["strata"] == ["origin: Asia"] * 5 + ["any"] * 5
     again = released(study, tmp_path / "again", withhold=("origin",))
     assert {row["stratum"] for row in rows(again, "annotations.csv")} == {""}
     assert "origin" not in rows(again, "annotators.csv")[0]
+    assert about(again)["withheld_by_choice"] == ["origin"]
+    # where they are told, there is nothing to work out, even of people who say nothing
+    for one in who[5:]:
+        say(one, "origin", "Europe", publish=False)
+    found = bundle.preview(study=study, options=ReleaseOptions()).people
+    assert (found.strata_published, found.linkage) == (True, Linkage())
 
 
 def test_whoever_withdrew_is_nowhere(tmp_path):
@@ -218,6 +231,7 @@ def test_it_is_given_up_where_people_leave_again_and_again(tmp_path, monkeypatch
         withdrawals.withdraw(annotator=leaving.pop(), study=study, by=None)
 
     monkeypatch.setattr(bundle, "_write_documents", and_somebody_leaves)
-    with pytest.raises(ReleaseRefused, match="Somebody withdrew"):
+    with pytest.raises(ReleaseRefused, match="Somebody withdrew while the release was made, 3 times"):
         released(study, tmp_path / "r")
+    assert len(leaving) == 2
     assert list(tmp_path.iterdir()) == []

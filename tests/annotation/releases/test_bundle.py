@@ -5,6 +5,7 @@ import hashlib
 import json
 import subprocess
 import tomllib
+from functools import partial
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -48,7 +49,8 @@ def test_all_files_are_there_and_their_checksums_right(tmp_path):
     assert (done.returncode, done.stdout.count(": OK")) == (0, len(FILES) - 1)
 
 
-def test_both_tables_say_the_same_and_pandas_reads_them(tmp_path):
+def test_both_tables_say_the_same_and_pandas_reads_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("annotation.releases.rows.CHUNK_ROWS", 3)
     folder = released(with_files(depiction()), tmp_path / "r", with_text=True)
     flat = pd.read_csv(folder / "annotations.csv", keep_default_na=False)
     typed = pq.read_table(folder / "annotations.parquet").to_pandas()
@@ -100,7 +102,7 @@ def test_the_data_card_knows_the_study_and_marks_its_blanks(tmp_path):
     study = answered(people((ASIAN_WOMAN, 5), (EUROPEAN_MAN, 2)), units=2)
     card = (released(study, tmp_path / "r") / "README.md").read_text()
     for known in (
-        "studies@example.org",
+        "| Contact of the study | studies@example.org |",
         "Content warning",
         "at least **5** people",
         "What taking part means",
@@ -118,6 +120,8 @@ def test_licence_and_citation_stand_where_they_belong(tmp_path):
     cff = dict(line.split(": ", 1) for line in (folder / "CITATION.cff").read_text().splitlines())
     assert json.loads(cff["message"]) == 'Please cite: Noor "N" K: (2026)'
     assert json.loads(cff["license"]) == "CC-BY-4.0"
+    croissant = json.loads((folder / "croissant.json").read_text())
+    assert croissant["license"] == "https://creativecommons.org/licenses/by/4.0/"
     without = released(study, tmp_path / "without")
     assert "nobody may share these data" in (without / "LICENSE.txt").read_text()
 
@@ -129,6 +133,7 @@ def test_the_studys_file_names_no_lead_and_no_completion_code(tmp_path):
         leads=[factories.user("boss")],
         completion_code="C0DE",
         completion_url="https://app.example.org/?cc=C0DE",
+        crowd_parameters={"participant": "C0DE", "study": "C0DE", "session": "C0DE"},
     )
     folder = released(study, tmp_path / "r")
     said = tomllib.loads((folder / "study.toml").read_text())
@@ -169,14 +174,17 @@ def test_no_cell_of_any_table_begins_a_formula(tmp_path):
     study = factories.study("live", questions=[{"field": "q", "label": "=1", "choices": ["=x", "-y"]}])
     task = factories.task(study)
     unit = factories.attribute_unit(task, "=attr()")
-    for one in people(({"q": "=x"}, 3)):
+    who = people(({"q": "=x"}, 3))
+    for one in who:
         factories.response(unit, values=[5], who=one)
+    who[0].profile_answers.update(field="question:q")  # as answers to own questions are named too
     folder = released(study, tmp_path / "r", k=2)
     for file in folder.glob("*.csv"):
         with file.open(newline="") as text:
             for row in csv.reader(text):
                 assert not [cell for cell in row if cell.startswith(("=", "+", "@", "-y"))]
     assert {row["q"] for row in rows(folder, "annotators.csv")} == {"'=x"}
+    assert "| =1 (`q`) | as chosen | 3 |" in (folder / "README.md").read_text()
 
 
 def test_only_what_counts_is_in_it(tmp_path):
@@ -187,9 +195,18 @@ def test_only_what_counts_is_in_it(tmp_path):
     factories.response(check, values=[5], who=who[0])
     Response.objects.filter(unit__position=1, annotator=who[0]).update(current=False, slot=None)
     Response.objects.filter(unit__position=1, annotator=who[1]).update(slot=None)
-    found = rows(released(study, tmp_path / "r"), "annotations.csv")
+    # nor are people in it of whom nothing counts
+    factories.response(check, values=[5], who=factories.annotator())
+    factories.response(check, values=[5], who=factories.annotator(), current=False)
+    unit = factories.attribute_unit(task, "corrected")
+    factories.response(unit, values=[5], who=factories.annotator(), current=False)
+    factories.response(factories.attribute_unit(factories.task()), who=factories.annotator())
+    folder = released(study, tmp_path / "r")
+    found = rows(folder, "annotations.csv")
     assert len(found) == 9
     assert [row["surplus"] for row in found].count("yes") == 1
+    assert len(rows(folder, "annotators.csv")) == 5
+    assert bundle.preview(study=study, options=ReleaseOptions()).responses == 9
 
 
 def test_images_come_along_if_they_are_asked_for(tmp_path):
@@ -201,6 +218,8 @@ def test_images_come_along_if_they_are_asked_for(tmp_path):
     without = released(study, tmp_path / "without")
     assert not (without / "images").exists()
     assert {row["file"] for row in rows(without, "images.csv")} == {""}
+    sizes = [[row["size"] for row in rows(each, "images.csv")] for each in (folder, without)]
+    assert sizes[0] == sizes[1]
 
 
 @pytest.mark.parametrize(("damage", "said"), [(b"other bytes", "damaged"), (None, "missing")])
@@ -216,6 +235,8 @@ def test_an_image_that_is_gone_or_damaged_stops_the_release(tmp_path, damage, sa
     with pytest.raises(ReleaseRefused, match=said):
         released(study, tmp_path / "r", images=True)
     assert list(tmp_path.glob("*r*")) == []
+    without = rows(released(study, tmp_path / "without"), "images.csv")
+    assert [row["size"] for row in without].count("") == (damage is None)
 
 
 def test_it_appears_whole_or_not_at_all_and_is_noted_once(tmp_path, monkeypatch):
@@ -230,15 +251,16 @@ def test_it_appears_whole_or_not_at_all_and_is_noted_once(tmp_path, monkeypatch)
             released(study, tmp_path / "r")
     assert [each.name for each in tmp_path.iterdir() if each.name != "media"] == []
     assert not AuditEvent.objects.exists()
-    made = bundle.write(study=study, path=tmp_path / "r", by=None, options=ReleaseOptions(k=3))
+    options = ReleaseOptions(k=3, images=True, withhold=("gender", "age_band"), without_pseudonyms=True)
+    made = bundle.write(study=study, path=tmp_path / "r", by=None, options=options)
     event = AuditEvent.objects.get()
     assert (event.what, event.study) == ("release", study)
     assert event.details == {
         "k": 3,
         "texts": False,
-        "images": False,
-        "without_pseudonyms": False,
-        "withheld": [],
+        "images": True,
+        "without_pseudonyms": True,
+        "withheld": ["age_band", "gender"],
         "annotators": 5,
         "responses": 5,
         "judgements": 5,
@@ -246,12 +268,15 @@ def test_it_appears_whole_or_not_at_all_and_is_noted_once(tmp_path, monkeypatch)
     }
     sums = (tmp_path / "r" / "checksums.sha256").read_bytes()
     assert hashlib.sha256(sums).hexdigest() == made.checksum
+    assert made.files == len(list((tmp_path / "r").iterdir()))
     assert (tmp_path / "r").stat().st_mode & 0o777 == 0o700
 
 
 def test_only_an_earlier_release_is_replaced(tmp_path):
     study = answered(people((ASIAN_WOMAN, 5)), units=1)
     released(study, tmp_path / "r")
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*none\. Make it first"):
+        released(study, tmp_path / "none" / "r")
     with pytest.raises(FileExistsError, match="--force"):
         released(study, tmp_path / "r")
     bundle.write(study=study, path=tmp_path / "r", by=None, options=ReleaseOptions(k=4), overwrite=True)
@@ -287,6 +312,26 @@ def test_the_command_says_what_was_coarsened(tmp_path, capsys):
         "gender: as chosen; published for 5 people, own words 0, withheld so that nobody stands out 5" in said
     )
     assert "Read all of them before you publish" in said
+
+
+def test_no_release_is_begun_in_which_anybody_could_be_unique(tmp_path):
+    study, options = answered(people((ASIAN_WOMAN, 5)), units=1), ReleaseOptions(k=1)
+    for begin in (bundle.preview, partial(bundle.stream_zip, by=None)):
+        with pytest.raises(ReleaseRefused, match="k is 1"):
+            begin(study=study, options=options)
+
+
+def test_a_release_is_of_the_study_as_it_is_now(tmp_path):
+    # a question of its own may be named as one of the profile's: there is one column all the same
+    asked = [{"field": "origin", "label": "Origin", "choices": ["Asia"]}]
+    study = answered(people(({"origin": "Asia"}, 4)), units=1, questions=asked)
+    Study.objects.update(title="A new title")
+    folder = released(study, tmp_path / "r")
+    assert about(folder)["study"]["title"] == "A new title"
+    # fewer than 5 people: there is no column of what is told of nobody
+    assert about(folder)["coarsened"] == [{"field": "origin", "told": "withheld"}]
+    assert list(rows(folder, "annotators.csv")[0]) == ["annotator", "simulated"]
+    assert "`origin`" not in (folder / "README.md").read_text().partition("## Sensitive")[0]
 
 
 def test_a_study_without_answers_has_nothing_to_release(tmp_path):

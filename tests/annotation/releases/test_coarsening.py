@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.participation import profile_fields
-from annotation.releases.coarsening import Person, coarsen, make_field
+from annotation.releases.annotators import People
+from annotation.releases.coarsening import Coarsened, Person, coarsen, make_field
+from annotation.releases.linkage import Linkage
 
 FIELDS = [
     make_field(name, [value for value, _ in choices]) for name, choices in profile_fields.CHOICES.items()
@@ -89,6 +91,17 @@ def test_a_whole_group_hides_the_one_whom_too_few_could():
     assert told(coarsen(crowd_of(*groups), gender, k=5)) == {("woman",): 6, (None,): 6}
 
 
+def test_a_whole_group_that_says_little_is_hidden_before_a_smaller_one_that_says_more():
+    fields = [make_field(name, ["yes"], own_question=True) for name in ("first", "second")]
+    crowd = crowd_of(({"first": "yes", "second": "yes"}, 5), ({"first": "yes"}, 6), ({}, 1))
+    assert told(coarsen(crowd, fields, k=5)) == {("yes", "yes"): 5, (None, None): 7}
+
+
+def test_people_who_would_have_to_be_hidden_count_against_a_finer_recoding():
+    crowd = crowd_of(({"origin": "Asia"}, 5), ({"origin": "Africa"}, 2))
+    assert told(coarsen(crowd, FIELDS[:1], k=5)) == {("Global South",): 7}
+
+
 def test_who_stands_out_is_told_of_like_the_most_people():
     """Of what is one value poorer, it is what most others say already."""
     fields = [make_field(name, ["yes"], own_question=True) for name in ("first", "second")]
@@ -113,6 +126,33 @@ def test_a_rare_combination_of_common_values_loses_one_of_them():
     }
 
 
+def test_each_blank_is_counted_for_what_it_is():
+    gender = [field for field in FIELDS if field.name == "gender"]
+    crowd = crowd_of(({"gender": "woman"}, 9), ({"gender": "agender"}, 1), ({}, 1))
+    (report,) = coarsen(crowd, gender, k=5).report
+    assert (report.published, report.own_words, report.rare) == (6, 1, 3)
+    # of steps that publish as much, the finest is taken
+    (report,) = coarsen(crowd_of(({"age_band": "65+"}, 1)), [BY_NAME["age_band"]], k=5).report
+    assert (report.level, report.published, report.rare) == (0, 0, 1)
+
+
+def test_what_is_widened_or_blank_is_not_exact():
+    found = Coarsened(("origin", "gender", "age_band"), (("Global South", "woman", None),), ())
+    assert found.exact_values(0) == {"gender": "woman"}
+
+
+def test_the_smallest_group_is_of_those_of_whom_something_is_told():
+    def smallest(*groups):
+        crowd = [(program, (value,)) for program, value, number in groups for _ in range(number)]
+        simulated, values = zip(*crowd, strict=True)
+        keys, coarsened = tuple(range(len(crowd))), Coarsened(("gender",), values, ())
+        return People(keys, simulated, True, coarsened, True, Linkage(), {}).smallest_group()
+
+    assert smallest((False, "woman", 3), (False, None, 2), (True, None, 1)) == 2
+    assert smallest((False, "woman", 3), (True, "woman", 2)) == 2
+    assert smallest((False, None, 3)) is None
+
+
 def test_programs_do_not_hide_people():
     gender = [field for field in FIELDS if field.name == "gender"]
     crowd = [Person(True, {"gender": "woman"})] * 20 + [Person(False, {"gender": "woman"})]
@@ -129,7 +169,7 @@ def test_programs_are_told_of_all_the_same_when_people_are_withheld():
 
 
 def test_case_does_not_matter_and_nobody_at_all_is_no_error():
-    assert coarsen(crowd_of(({"origin": "asia"}, 5)), FIELDS[:1], k=5).values[0] == ("Asia",)
+    assert coarsen(crowd_of(({"origin": " asia "}, 5)), FIELDS[:1], k=5).values[0] == ("Asia",)
     assert coarsen([], FIELDS, k=5).values == ()
     assert coarsen(crowd_of(({}, 1)), [], k=5).values == ((),)
 

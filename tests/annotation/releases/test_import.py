@@ -4,6 +4,8 @@ import hashlib
 import io
 import json
 import shutil
+from functools import partial
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -12,29 +14,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.core import csv_text
+from annotation.imports.readers.oddities import FileRefused
 from annotation.models import (
     Annotator,
     Association,
     AuditEvent,
     Box,
+    ConsentText,
     Enrolment,
     IdentityGroup,
     Image,
+    ImageSet,
     Judgement,
     Response,
     Slot,
+    Source,
     Study,
     StudyStatus,
     TaskKind,
     Unit,
 )
-from annotation.releases.reading import read_release
+from annotation.releases.reading import Row, read_release
 from annotation.releases.request import ReleaseOptions
+from annotation.releases.services import importing_rows
 from tests import factories
 from tests.annotation.exports.world import depiction
 from tests.annotation.releases.world import ASIAN_WOMAN, answered, people, released
 
 pytestmark = pytest.mark.django_db
+UNIT = ("position", "page", "repeat", "source_name", "image")
 
 
 def run(folder, *options) -> str:
@@ -59,12 +67,26 @@ def changed(folder, file, old, new, *, times=1):
     renewed(folder)
 
 
+def repeat_last_row(folder, file):
+    text = (folder / file).read_text()
+    (folder / file).write_text(f"{text}{text.splitlines()[-1]}\n")
+    renewed(folder)
+
+
 @pytest.fixture(scope="module")
 def made(once, tmp_path_factory):
     def bundle():
-        factories.group("Mexican", singular="Mexican person", plural="Mexicans", article="a")
-        factories.association(from_source=factories.source("votes"), ratings=[1, 2], mean=1.5)
-        study = depiction(stereotype_source=factories.source("votes"))
+        sentence = {"singular": "Mexican person", "plural": "Mexicans", "article": "a"}
+        factories.group("Mexican", country="Mexico", region="Latin America", global_south=True, **sentence)
+        votes = Source.objects.create(name="votes", title="Votes", licence="CC0", citation="Somebody")
+        factories.association(from_source=votes, ratings=[1, 2], mean=1.5)
+        ImageSet.objects.create(
+            name="live-images", title="Drawn", model_name="pen", licence="CC0", drawn=True
+        )
+        study = depiction(stereotype_source=votes)
+        Image.objects.update(prompt="a person")
+        Unit.objects.filter(image__group__name="French").update(page=2, repeat=1, source_name="unit 7")
+        Annotator.objects.filter(pseudonym="a-one").update(simulated=True)
         return released(study, tmp_path_factory.mktemp("release") / "r", with_text=True)
 
     return once(bundle).made
@@ -80,6 +102,11 @@ def test_a_release_becomes_a_closed_study_with_everything_in_it(bundle):
     first, again = Study.objects.get(name="live"), Study.objects.get(name="again")
     assert again.status == StudyStatus.CLOSED
     assert (again.title, again.stereotype_source) == (first.title, first.stereotype_source)
+    assert not again.self_enrol
+    task = again.tasks.get()
+    assert (task.image_set, task.frozen_at) == (first.tasks.get().image_set, again.opened_at)
+    units = [study.tasks.get().units.order_by("position").values_list(*UNIT) for study in (first, again)]
+    assert list(units[0]) == list(units[1])
 
     def said(study):
         return sorted(
@@ -100,7 +127,10 @@ def test_a_release_becomes_a_closed_study_with_everything_in_it(bundle):
     assert len(said(again)) == 15
     drawn = Box.objects.filter(judgement__response__unit__task__study=again)
     assert sorted(drawn.values_list("x0", "y0", "x1", "y1")) == [(0.5, 0, 400, 200), (40, 20, 140, 70)]
-    assert Enrolment.objects.filter(study=again, status="finished").count() == 3
+    assert Enrolment.objects.filter(study=again, status="finished", answered=1).count() == 3
+    assert Annotator.objects.filter(enrolments__study=again, simulated=True).count() == 1
+    responses = Response.objects.filter(unit__task=task)
+    assert {(one.active_ms, one.slot.annotator_id == one.annotator_id) for one in responses} == {(5000, True)}
     assert not Response.objects.filter(unit__task__study=again, submitted_at__isnull=False).exists()
     # the pictures and votes that are here already are used, not doubled
     assert (Image.objects.count(), Association.objects.count()) == (2, 1)
@@ -121,6 +151,14 @@ def test_another_study_of_that_name_is_left_alone(bundle):
     with pytest.raises(CommandError, match="letters, digits"):
         run(bundle, "--name", "no spaces")
     assert Study.objects.count() == 1
+    run(bundle, "--name", "again")
+    with pytest.raises(CommandError, match="There is already a study 'live', which is not this release"):
+        run(bundle)
+    AuditEvent.objects.create(what="export", study=Study.objects.get(name="live"), details={})
+    changed(bundle, "release.json", '"k": 5', '"k": 6')
+    for name in ("live", "again"):
+        with pytest.raises(CommandError, match="which is not this release"):
+            run(bundle, "--name", name)
 
 
 def test_a_changed_file_is_not_believed(bundle):
@@ -149,6 +187,20 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
         run(tmp_path / "nowhere")
     with pytest.raises(CommandError, match="there is no such file"):
         run(tmp_path)
+
+
+def test_a_release_lacks_no_file(bundle):
+    (bundle / "release.json").write_text("[]")
+    renewed(bundle)
+    with pytest.raises(CommandError, match="its schema is None; this program reads 1"):
+        run(bundle, "--name", "again")
+    (bundle / "units.csv").unlink()
+    with pytest.raises(CommandError, match=r"units\.csv: there is no such file"):
+        run(bundle, "--name", "again")
+    sums = (bundle / "checksums.sha256").read_text().splitlines(keepends=True)
+    (bundle / "checksums.sha256").write_text("".join(each for each in sums if "release.json" not in each))
+    with pytest.raises(CommandError, match=r"there is no line for 'release\.json'"):
+        run(bundle, "--name", "again")
 
 
 @pytest.mark.parametrize(
@@ -203,6 +255,33 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
             r"study: study.questions.1..translations.es.choices: there are 1, and 0 in English",
         ),
         ("release.json", "{", "[", "this is not JSON"),
+        ("release.json", '"study": {', '"other": {', "'study' is missing or of the wrong type"),
+        ("release.json", '"tasks": [', '"tasks": {}, "other": [', "'tasks' is missing or of the wrong type"),
+        ("release.json", '"stereotype_source": "votes"', '"stereotype_source": "x"', "not among the sources"),
+        ("units.csv", "1,0,,Mexican5.png,", "1,0,Mexican5.png,", "13 cells where the header has 14"),
+        ("units.csv", "1,hat,", '1,"ha"t,', r"units.csv, row 2: this is not comma-separated text"),
+        ("units.csv", "1,hat,", "1,Hat,", "'Hat' must be in lower case"),
+        ("units.csv", "1,hat,", "1,hat ,", "'hat ' must be in lower case, without spaces"),
+        ("units.csv", ",5,,none_of_above", ",5,,random", "'option_attribute': all options but none of"),
+        ("units.csv", ",5,,none_of_", ",5,tall,none_of_", "'option_attribute': all options but none of"),
+        ("units.csv", "Mexican5.png,,,,,1,", ",,,,,1,", "a unit needs an image, an association or an attr"),
+        ("units.csv", ",2,sombrero,", ",1,sombrero,", "column 'option': the unit has an option twice"),
+        ("units.csv", ",2,sombrero,", ",2,hat,", "column 'option': the unit has an option twice"),
+        (
+            "units.csv",
+            "n,1,2,2,1,unit 7,French2.png,,,,,5,",
+            "n,1,1,1,0,,,,,,,5,",
+            "unit 1 of depiction occurs twice",
+        ),
+        ("annotations.csv", ",3,A", ",1,A", "column 'response': 1 comes after 2; numbers must increase"),
+        ("annotations.csv", ",3,A", ",2,A", "column 'unit': response 2 belongs to two units"),
+        ("annotations.csv", ",no,any,", ",no,all,", "column 'stratum': the rows of response . differ"),
+        ("annotations.csv", "depicted,2,[]", "depicted,1,[]", "two options have the same position"),
+        ("annotations.csv", ",1,A", ",1,B", "column 'annotator': the rows of response . differ"),
+        ("associations.csv", '"[1, 2]"', '"[1, 3]"', "the source 'votes' has other votes for"),
+        ("associations.csv", ",1.5", ",1.6", "the source 'votes' has other votes for"),
+        ("images.csv", ",2,a person,400,", ",2,a person,401,", "has another image 2 of 'French'"),
+        ("images.csv", ",400,200,", ",400,201,", "has another image 2 of 'French'"),
     ],
 )
 def test_what_cannot_be_is_named_with_its_place_and_nothing_is_written(bundle, file, old, new, said):
@@ -213,6 +292,52 @@ def test_what_cannot_be_is_named_with_its_place_and_nothing_is_written(bundle, f
     assert before == [model.objects.count() for model in (Study, Unit, IdentityGroup, Annotator, Judgement)]
 
 
+def cell(text: str) -> Row:
+    return Row(Path("t.csv"), 7, {"c": text})
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        (partial(Row.text, needed=True), "", "the cell is empty"),
+        (partial(Row.text, longest=3), "four", "the text has 4 characters; at most 3"),
+        (Row.integer, "", "a whole number is missing"),
+        (Row.integer, "1234567890", "is not a whole number"),
+        (partial(Row.integer, least=2), "1", "1 is below 2"),
+        (Row.decimal_or_none, "1,5", "is not a number"),
+        (Row.boolean, "true", "is neither 'yes' nor 'no'"),
+        (Row.numbers, "5", "is not a list of numbers"),
+        (Row.numbers, "[true]", "is not a list of numbers"),
+        (Row.numbers, "[1e9]", "is not a list of numbers"),
+        (partial(Row.numbers, each=2), "5", "is not a list of numbers"),
+        (partial(Row.numbers, each=2), "[[1, 2], [1]]", "does not have 2 numbers in each list"),
+    ],
+)
+def test_a_cell_that_cannot_be_is_refused(read, text, said):
+    with pytest.raises(FileRefused, match=rf"^t\.csv, row 7, column 'c': .*{said}"):
+        read(cell(text), "c")
+
+
+def test_a_cell_is_read_up_to_its_bounds():
+    assert cell("six").text("c", longest=3, needed=True) == "six"
+    assert cell("999999999").integer("c") == 999_999_999
+    assert cell("2").integer("c", least=2) == 2
+    assert [cell(text).decimal_or_none("c") for text in ("", "3", "-1.5", "2e-3")] == [None, 3, -1.5, 0.002]
+    assert cell("[999999999.5]").numbers("c") == [999_999_999.5]
+
+
+@pytest.mark.parametrize(
+    "corners", [(-1, 0, 5, 5), (0, -1, 5, 5), (0, 0, 41, 5), (0, 0, 5, 21), (5, 0, 5, 5), (0, 5, 5, 5)]
+)
+def test_a_box_lies_inside_its_image(corners):
+    unit = Unit(image=Image(width=40, height=20))
+    importing_rows._box(Judgement(), unit, [0, 0, 40, 20], cell(""))
+    with pytest.raises(FileRefused, match="is not a box inside 40 x 20 pixels"):
+        importing_rows._box(Judgement(), unit, list(corners), cell(""))
+    with pytest.raises(FileRefused, match="the unit shows no image"):
+        importing_rows._box(Judgement(), Unit(), [0, 0, 5, 5], cell(""))
+
+
 def test_bytes_that_are_no_text_are_named_with_their_row(bundle):
     data = (bundle / "units.csv").read_bytes()
     (bundle / "units.csv").write_bytes(data + b"depiction,1,\xff\n")
@@ -221,19 +346,40 @@ def test_bytes_that_are_no_text_are_named_with_their_row(bundle):
         run(bundle, "--name", "again")
 
 
-def test_a_picture_outside_the_release_is_not_fetched(bundle, tmp_path):
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("../secret.png", "is not a file in images/"),
+        ("units.csv", "is not a file in images/"),
+        ("images/none.png", "is not a file in images/"),
+        ("images/other.png", "column 'sha256': 'images/other.png' has another hash"),
+    ],
+)
+def test_a_picture_that_is_not_of_the_release_is_not_fetched(bundle, tmp_path, file, said):
     (tmp_path / "secret.png").write_bytes(b"secret")
+    (bundle / "images").mkdir()
+    (bundle / "images" / "other.png").write_bytes(b"other")
     Image.objects.update(image_set=factories.image_set("moved"))
-    text = (bundle / "images.csv").read_text().splitlines()
-    text[1] = text[1].rstrip(",") + ",../secret.png"
-    cells = text[1].split(",")
-    assert cells[-1] == "../secret.png"
-    (bundle / "images.csv").write_text(
-        "\n".join([text[0], ",".join([*cells[:10], "", "../secret.png"]), *text[2:]]) + "\n"
-    )
-    renewed(bundle)
-    with pytest.raises(CommandError, match="is not a file in images/"):
+    changed(bundle, "images.csv", ",French2.png,", f",French2.png,{file}")
+    with pytest.raises(CommandError, match=said):
         run(bundle, "--name", "again")
+
+
+def test_what_is_not_here_yet_comes_as_it_was_told(bundle):
+    Source.objects.update(name="other")
+    ImageSet.objects.update(name="other-images")
+    changed(bundle, "images.csv", ",French2.png,", ",,")
+    for file in ("images.csv", "associations.csv"):
+        repeat_last_row(bundle, file)
+    run(bundle, "--name", "again")
+    votes = Source.objects.get(name="votes")
+    assert (votes.title, votes.licence, votes.citation) == ("Votes", "CC0", "Somebody")
+    made = ImageSet.objects.get(name="live-images")
+    assert (made.title, made.model_name, made.licence, made.drawn) == ("Drawn", "pen", "CC0", True)
+    # without a file and a place outside, the name in the release is all that leads to the picture
+    told = [("French2.png", "a person"), ("Mexican5.png", "a person")]
+    assert sorted(made.images.values_list("reference", "prompt")) == told
+    assert Association.objects.filter(source=votes).count() == 1
 
 
 def test_another_picture_of_that_number_is_not_taken_for_it(bundle):
@@ -241,6 +387,16 @@ def test_another_picture_of_that_number_is_not_taken_for_it(bundle):
     Image.objects.filter(group__name="French").update(reference="elsewhere/French2.png")
     with pytest.raises(CommandError, match=r"images.csv, row \d+: .* has another image 2 of 'French'"):
         run(bundle, "--name", "again")
+
+
+def test_a_picture_of_the_same_hash_is_the_same_wherever_it_is_kept(bundle):
+    changed(bundle, "images.csv", "200,,,French2.png", f"200,{'0' * 64},,French2.png")
+    Image.objects.filter(group__name="French").update(sha256="1" * 64)
+    with pytest.raises(CommandError, match="has another image 2 of 'French'"):
+        run(bundle, "--name", "again")
+    Image.objects.filter(group__name="French").update(sha256="0" * 64, reference="elsewhere/French2.png")
+    run(bundle, "--name", "again")
+    assert Image.objects.count() == 2
 
 
 def test_images_of_any_names_stay_as_many(tmp_path):
@@ -270,8 +426,27 @@ def test_how_a_sentence_names_people_comes_along_unless_an_earlier_version_made_
     run(bundle, "--name", "again")
     group = IdentityGroup.objects.get(axis="nationality", name="Mexican")
     assert (group.singular, group.plural, group.article) == ("Mexican person", "Mexicans", "a")
+    assert (group.demonym, group.country, group.region) == ("Mexican", "Mexico", "Latin America")
+    assert group.global_south
     rows = read_release(earlier).rows("identities.csv")
     assert {row.text("singular") + row.text("article") for row in rows} == {""}
+
+
+def test_a_release_of_an_earlier_version_lacks_what_came_later(bundle):
+    told = json.loads((bundle / "release.json").read_text())
+    for key in ("consent", "translations", "break_after"):
+        del told["study"][key]
+    del told["tasks"][0]["people_units"]
+    (bundle / "release.json").write_text(json.dumps(told))
+    renewed(bundle)
+    run(bundle, "--name", "again")
+    assert Study.objects.get(name="again").break_after == Study().break_after
+
+
+def test_nobody_occurs_twice(bundle):
+    repeat_last_row(bundle, "annotators.csv")
+    with pytest.raises(CommandError, match=r"'A.{20}' already exists in this installation, or occurs twice"):
+        run(bundle, "--name", "again")
 
 
 def test_one_release_cannot_be_two_studies(bundle):
@@ -281,8 +456,15 @@ def test_one_release_cannot_be_two_studies(bundle):
 
 
 def test_profiles_come_back_as_they_were_told(tmp_path):
-    study = answered(people((ASIAN_WOMAN, 5)), name="rated", units=2)
+    study = answered(people((ASIAN_WOMAN, 5)), name="rated", units=2, strata=("origin: Asia",) * 5)
+    study.tasks.update(version=2)
     run(released(study, tmp_path / "r"), "--name", "again")
+    slots = Slot.objects.filter(study__name="again", unit__position=2).values_list("index", "stratum")
+    assert sorted(slots) == [(index, "origin: Asia") for index in range(5)]
+    responses = Response.objects.filter(unit__task__study__name="again")
+    assert set(responses.values_list("task_version", flat=True)) == {2}
+    said = ConsentText.objects.filter(study__name="again").values_list("language", "text", "content_warning")
+    assert list(said) == [("en", "What taking part means.", "Care.")]
     again = Annotator.objects.filter(enrolments__study__name="again")
     assert {tuple(sorted(one.profile_answers.values_list("field", "value"))) for one in again} == {
         tuple(sorted(ASIAN_WOMAN.items()))

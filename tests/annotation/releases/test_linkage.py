@@ -9,12 +9,13 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annotation.models import Annotator, Response, Slot
 from annotation.releases.linkage import Linkage, linkage
 from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.api.calls import Program
-from tests.annotation.releases.world import about, answered, person, released, rows
+from tests.annotation.releases.world import about, answered, person, released, rows, say
 
 ORIGINS = ("Africa", "Asia", "Europe")
 STRATA = tuple(f"origin: {origin}" for origin in ORIGINS)
@@ -82,19 +83,25 @@ def test_a_place_for_anybody_but_men_leaves_most_open():
     # two who are known not to be women leave it to the third
     men = dict.fromkeys((0, 2), frozenset({"gender: not male"}))
     assert linkage([((0, 2, 1), slots)], matched, men) == Linkage(1, 1, determined=True)
+    # also where that one is of a unit about whose people nothing else is assumed
+    units = [((0, 1, 2), slots), ((4, 5, 6), slots)]
+    men = dict.fromkeys((4, 6), frozenset({"gender: not male"}))
+    assert linkage(units, matched, men) == Linkage(4, 4, determined=True)
 
 
 def test_another_design_hides_nothing_of_this_one():
     """Origins follow from one task, and what another reserves for women stays open."""
     who, matched = drawn(12, 40, seed=2)
     women = {one: texts | ({"gender: not male"} if one % 2 else set()) for one, texts in matched.items()}
-    units = [(each, STRATA) for each in who]
-    units += [(tuple(sorted(each)), ("any", "any", "gender: not male")) for each in ((0, 1, 2), (3, 4, 5))]
-    assert linkage(units, women, published={}) == Linkage(12, 12, determined=True)
-    genders = dict.fromkeys(range(12), frozenset({"gender: not male"}))
-    assert linkage(units, women, genders) == Linkage(12, 12, determined=True)
-    origins = dict.fromkeys(range(12), EVERY)
-    assert linkage(units, women, origins) == Linkage(6, 0)
+    # whichever of the two is looked at first
+    for others in ((0, 1, 2), (3, 4, 5)), ((6, 7, 8), (9, 10, 11)):
+        units = [(each, STRATA) for each in who]
+        units += [(each, ("any", "any", "gender: not male")) for each in others]
+        assert linkage(units, women, published={}) == Linkage(12, 12, determined=True)
+        genders = dict.fromkeys(range(12), frozenset({"gender: not male"}))
+        assert linkage(units, women, genders) == Linkage(12, 12, determined=True)
+        origins = dict.fromkeys(range(12), EVERY)
+        assert linkage(units, women, origins) == Linkage(6, 0)
 
 
 def twelve():
@@ -160,6 +167,34 @@ def test_the_report_the_card_and_the_page_say_so_and_the_cure_works(study, tmp_p
     assert program.get(asked).json()["strata_worked_out"]["hidden"] == 0
 
 
+def worked_out(study) -> Linkage:
+    return bundle.preview(study=study, options=ReleaseOptions()).people.linkage
+
+
+@pytest.mark.django_db
+def test_somebody_who_says_something_else_now_filled_slots_of_both(study):
+    """So less follows: that person no longer is of one of three groups."""
+    say(Annotator.objects.order_by("pk").first(), "origin", "Asia", publish=False)
+    assert worked_out(study) == Linkage(12, 6, determined=False)
+
+
+@pytest.mark.django_db
+def test_nothing_follows_of_answers_without_a_slot_or_a_person(study):
+    unit = factories.attribute_unit(study.tasks.get())
+    answer = factories.response(unit, values=[1], who=person({"origin": "Asia"}, publish=False))
+    assert worked_out(study).hidden == 13
+    Response.objects.filter(pk=answer.pk).update(slot=None)
+    assert worked_out(study).hidden == 12
+    Response.objects.filter(pk=answer.pk).update(slot=answer.slot, annotator=None)
+    assert worked_out(study).hidden == 12
+
+
+@pytest.mark.django_db
+def test_as_many_units_are_examined_as_are_said_to_be(study, monkeypatch):
+    monkeypatch.setattr("annotation.releases.annotators.MAX_UNITS", 1)
+    assert worked_out(study).hidden == 3
+
+
 @pytest.mark.django_db
 def test_nobody_who_has_two_releases_without_pseudonyms_finds_the_order_of_people(study, tmp_path, capsys):
     orders = []
@@ -190,3 +225,4 @@ def test_a_release_without_pseudonyms_comes_back_with_the_same_answers(study, tm
     again = type(study).objects.get(name="again")
     found = bundle.preview(study=again, options=ReleaseOptions())
     assert (found.responses, len(found.people)) == (120, 0)
+    assert set(Slot.objects.filter(study=again).values_list("stratum", "annotator")) == {("any", None)}

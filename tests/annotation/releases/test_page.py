@@ -30,20 +30,27 @@ def test_the_page_says_what_would_be_told_and_writes_nothing(admin, study):
     assert "22 answers by 11 annotators." in page.text
     assert "has 5 people." in page.text  # those of whom nothing is told
     assert "as chosen" in page.text
+    assert '<th scope="row">Gender</th>' in page.text
+    spanish = admin.get(reverse("release_page", args=["live"]), headers={"accept-language": "es"})
+    assert "como se eligió" in spanish.text
     assert not AuditEvent.objects.exists()
     assert reverse("release_page", args=["live"]) in admin.get(reverse("export_page", args=["live"])).text
 
 
 def test_other_settings_show_what_they_would_tell(admin, study):
+    study.questions = [{"field": "faith", "label": "Your faith"}]
+    study.save()
     asked = {"k": "10", "withhold": ["gender", "age_band"]}
     page = admin.get(reverse("release_page", args=["live"]), asked).text
     assert '<td class="number">0</td><td class="number">11</td>' in page
     assert 'type="hidden" name="withhold" value="age_band"' in page
     assert 'type="hidden" name="k" value="10"' in page
+    assert "<span>Your faith</span>" in page
+    assert admin.get(reverse("release_page", args=["live"]), {"licence": "CC0"}).status_code == 200
 
 
 @pytest.mark.parametrize(
-    "asked", [{"k": "1"}, {"k": ""}, {"k": "x"}, {"k": "5", "withhold": "shoe_size"}, {"k": "99999"}]
+    "asked", [{"k": "1"}, {"k": ""}, {"k": "x"}, {"k": "5", "withhold": "shoe_size"}, {"k": "10001"}]
 )
 def test_what_cannot_be_is_said_beside_its_field(admin, study, asked):
     for answer in (
@@ -74,9 +81,12 @@ def test_the_download_is_the_release_and_is_noted_with_who_took_it(admin, study)
 
 def test_a_study_without_answers_says_so(admin):
     factories.rating_study(name="empty")
-    answer = admin.get(reverse("release_page", args=["empty"]))
-    assert answer.status_code == 422
-    assert "holds no answers" in answer.text
+    for answer in (
+        admin.get(reverse("release_page", args=["empty"])),
+        admin.post(reverse("release_download", args=["empty"]), {"k": "5"}),
+    ):
+        assert answer.status_code == 422
+        assert "holds no answers" in answer.text
 
 
 def test_a_lead_cannot_publish(client, study):
