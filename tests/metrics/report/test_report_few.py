@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import IdentityGroup, ImageSet, Response, TaskKind
+from annotation.models import ConsentText, IdentityGroup, ImageSet, Response, TaskKind
 from metrics.report import services
 from metrics.report.figures import WANTED
 from metrics.report.licences import open_licence
 from metrics.report.queries import few, pictures
-from metrics.report.queries.asked import asked_tasks
+from metrics.report.queries.asked import asked_tasks, consent_shown
 from metrics.report.queries.few import Few, few_of, read_few
 from metrics.report.queries.people import Answers
 from metrics.report.queries.pictures import PictureSet, Selected, picture_sets
@@ -128,6 +128,21 @@ def test_answers_below_an_image_are_of_people_and_two_are_too_few(settings, tmp_
     assert without.pictures == ()
 
 
+@pytest.mark.usefixtures("english_alone")
+def test_images_of_a_group_of_two_people_are_not_in_a_report(folder, monkeypatch):
+    study = cast.depiction_study(name="few")
+    people = sorted(set(Response.objects.values_list("annotator", flat=True)))
+    of_mexican = Response.objects.filter(unit__image__group__name="Mexican")
+    of_mexican.filter(annotator=people[2]).update(annotator=people[1])
+    world.compute(study, "likelihood")
+    without = []
+    monkeypatch.setattr(
+        services, "picture_sets", lambda study, *, few_groups: without.extend(few_groups) or []
+    )
+    services.write(study=study, path=folder)
+    assert without == [IdentityGroup.objects.get(name="Mexican").pk]
+
+
 def test_a_creator_is_lacking_where_one_must_be_named_and_none_is_known():
     for image_set, licence, lacks in (
         (ImageSet(), None, False),
@@ -205,7 +220,18 @@ def test_what_either_of_two_hides_is_hidden():
 
 def test_how_many_answers_two_people_gave_is_not_told():
     study = factories.rating_study(name="words")
+    factories.attribute_unit(study.tasks.get(), purpose="gold")
+    [asked] = asked_tasks(study, {}, "en")
+    assert (asked.answers, asked.items) == (None, 3), "what is right is known of the fourth"
     people = {TaskKind.VISUAL_NATURE: Answers(number=40, people=2, unknown=0)}
     assert [asked.answers for asked in asked_tasks(study, people, "en")] == [None]
     people[TaskKind.VISUAL_NATURE] = Answers(number=40, people=3, unknown=0)
     assert [asked.answers for asked in asked_tasks(study, people, "en")] == [40]
+
+
+def test_consent_is_shown_in_the_language_of_the_reader_or_in_english_or_in_any():
+    study = factories.study(name="words")
+    assert consent_shown(study, "es") is None
+    for written, read in (("fr", "fr"), ("ar", "ar"), ("en", "en"), ("es", "es")):
+        ConsentText.objects.create(study=study, language=written, text=written)
+        assert consent_shown(study, "es-mx").text.language == read

@@ -19,6 +19,7 @@ from annotation.models import (
     TaskKind,
 )
 from metrics.league.kinds import METRICS as LEAGUES
+from metrics.models import Score
 from metrics.report import services
 from metrics.report.licences import open_licence
 from metrics.report.queries.few import Few, read_few
@@ -208,6 +209,26 @@ def test_scores_of_machine_judges_groups_of_annotators_and_other_studies_are_not
         run.save()
     assert shown(study) == {"tendency"}
     assert {one.metric.name for one in stored_runs(study).left_out} == set()
+    [stored] = stored_runs(study).shown
+    before = set(stored.scores())
+    hat = {"group": factories.group("Mexican"), "attribute": factories.attribute("hat")}
+    for what in ({"part": "study: other; x", "n": 9}, {"n": 2, **hat}):
+        Score.objects.create(run=stored.run, name="more", value=1, **what)
+    assert set(stored.scores()) == before, "nor those of two answers"
+    for what in ({"n": 3, **hat}, {"n": 2, "group": hat["group"]}):
+        before.add(Score.objects.create(run=stored.run, name="other", value=1, **what))
+    assert set(stored.scores()) == before
+
+
+def test_scores_whose_captions_or_vectors_are_gone_are_out_of_date(monkeypatch):
+    study = cast.depiction_study(name="gone")
+    world.compute(study, "tendency")
+
+    def gone(run):
+        raise ValueError("there is no embedding")
+
+    monkeypatch.setattr("metrics.score_runs.queries.is_stale", gone)
+    assert [one.reason for one in stored_runs(study).left_out] == ["outdated"]
 
 
 @pytest.mark.parametrize(
