@@ -25,6 +25,7 @@ from annotation.models import (
 )
 from metrics.agreement.data import ratings
 from metrics.agreement.data.ratings import read_ratings
+from metrics.agreement.queries import by_part
 from metrics.agreement.scores import evaluation
 from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.agreement.scores.score_rows import shortened
@@ -39,7 +40,7 @@ from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
 from tests.metrics.cast import depiction_study, visual_study
-from tests.metrics.votes_cast import bias_study, rating_study
+from tests.metrics.votes_cast import bias_study, prevalence_study, rating_study
 
 pytestmark = pytest.mark.django_db
 WHOLE = "task: depiction; reading: nominal"
@@ -183,6 +184,15 @@ def test_only_tasks_about_groups_have_pools_and_only_images_have_boxes():
     assert len([row for row in rows if row.level == "ordinal"]) == 1
 
 
+def test_annotators_are_in_a_pool_by_the_region_of_the_group_that_is_judged():
+    said = {("Mexican", "hat"): {"inside": [1, 1, 0], "outside": [1, 0], "elsewhere": [1]}}
+    within = [
+        row for row in evaluate_agreement(study=prevalence_study(said), by="pool") if row.scope == "within"
+    ]
+    found = {row.group: (row.annotators, row.pairs) for row in within}
+    assert found == {"in-region": (3, 3), "out-region": (2, 1), "neither pool": (1, 0)}
+
+
 def draw(judgement, corners):
     box = dict(zip(("x0", "y0", "x1", "y1"), corners, strict=True))
     Box.objects.create(judgement=judgement, image_width=9, image_height=9, **box)
@@ -266,6 +276,11 @@ def test_a_stored_run_keeps_intervals_and_is_stale_after_one_more_answer():
     score_runs.compute_pending()
     stored = Score.objects.get(run=run, name="alpha", part=WHOLE, group=None, attribute=None)
     assert stored.low <= stored.value <= stored.high
+    other = visual_study({"hat": [5, 5, 4]}, name="other")
+    score_runs.request(study=other, metric="agreement", variant="corrected", resamples=100)
+    score_runs.compute_pending()
+    assert set(by_part(run)) == {WHOLE}
+    assert by_part(run)[WHOLE]["alpha"] == stored, "and not that of an attribute or group"
     before = digest(study)
     factories.response(factories.attribute_unit(factories.task(study)), values=[5])
     assert digest(study) != before
@@ -279,9 +294,10 @@ def test_who_people_say_they_are_counts_only_where_they_are_compared():
     ProfileAnswer.objects.filter(annotator=people[0]).update(value="man")
     assert digest(study, by="none") == before["none"]
     assert digest(study, by="gender") != before["gender"]
-    changed = digest(study, by="pool")
+    changed = {by: digest(study, by=by) for by in ("gender", "pool")}
     IdentityGroup.objects.update(region="Europe")
-    assert digest(study, by="pool") != changed
+    assert digest(study, by="gender") == changed["gender"]
+    assert digest(study, by="pool") != changed["pool"]
 
 
 def test_a_group_of_annotators_that_there_is_not_is_refused():
