@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import ConsentText, IdentityGroup, ImageSet, Response, TaskKind
 from metrics.report import services
-from metrics.report.figures import WANTED
+from metrics.report.figures import WANTED, draw_figures
 from metrics.report.licences import open_licence
 from metrics.report.queries import few, pictures
 from metrics.report.queries.asked import asked_tasks, consent_shown
@@ -93,15 +93,17 @@ def test_agreement_over_all_does_not_hold_a_group_that_is_left_out(tmp_path):
 
 @pytest.mark.usefixtures("english_alone")
 def test_a_figure_that_would_show_a_group_of_two_people_is_left_out(folder, monkeypatch):
-    only = tuple(wanted for wanted in WANTED if wanted.name == "map-stereotypes")
+    only = tuple(wanted for wanted in WANTED if wanted.figure == "map-stereotypes")
     monkeypatch.setattr("metrics.report.figures.WANTED", only)
     study = cast.depiction_study(name="few")
     people = sorted(set(Response.objects.values_list("annotator", flat=True)))
     of_mexican = Response.objects.filter(unit__image__group__name="Mexican")
     of_mexican.filter(annotator=people[2]).update(annotator=people[1])
-    world.compute(study, "likelihood")
+    assert draw_figures(study, stored_runs(study)) == ([], []), "nor is it missing without scores"
+    world.compute(study, "likelihood", "tendency")
     services.write(study=study, path=folder)
     assert not (folder / "figures").exists()
+    assert len(draw_figures(study, stored_runs(study))[1]) == 1, "both variants have one title"
     assert "answers of fewer than three people" in (folder / "en" / "index.html").read_text()
 
 
