@@ -299,6 +299,10 @@ def test_more_rows_are_added_without_losing_what_was_written(client, maker, run)
     assert 'value="half"' in text
     assert "Ohio,0.9,0.1" in text
     assert 'class="errorlist"' not in text
+    wrong = SimpleUploadedFile("census.csv", b"\xff\xfe")
+    text = client.post(NEW, fields(EAT, more="1", name="half", reference_file=wrong)).content.decode()
+    assert "is not UTF-8" in text
+    assert 'value="half"' in text
     assert not EmbeddingTestFile.objects.exists()
 
 
