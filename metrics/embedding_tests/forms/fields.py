@@ -88,8 +88,8 @@ class TestsForm(NamedForm):
     def clean_ranking_prompts(self) -> dict[str, str]:
         found = {}
         for line in filter(None, map(str.strip, self.cleaned_data["ranking_prompts"].splitlines())):
-            region, equals, prompt = (part.strip() for part in line.partition("="))
-            if not (region and equals and prompt):
+            region, _equals, prompt = (part.strip() for part in line.partition("="))
+            if not (region and prompt):
                 raise forms.ValidationError(
                     gettext("“%(line)s”: write region = prompt.") % {"line": line[:80]}
                 )

@@ -16,7 +16,7 @@ from generation.models import Run, RunKind
 from metrics.embedding_tests import services
 from metrics.embedding_tests.forms import base
 from metrics.embedding_tests.forms.fields import TestsForm
-from metrics.embedding_tests.forms.rows import TestRow, sent_rows
+from metrics.embedding_tests.forms.rows import TestRow, row_formset, sent_rows
 from metrics.embedding_tests.reference import US_STATES
 from metrics.embedding_tests.stored import embedded_sets, is_simulated
 from metrics.models import EmbeddingTestFile
@@ -218,6 +218,7 @@ def test_the_fields_become_a_file(client, maker, run):
         },
     }
     assert stored.reference == given.REFERENCE
+    assert client.post(NEW, fields(EAT, name="blank", reference=" \n")).status_code == 302
 
 
 def test_other_variables_are_stored_in_fields_and_as_a_file(client, maker, run):
@@ -300,7 +301,10 @@ def test_more_rows_are_added_without_losing_what_was_written(client, maker, run)
     assert "Ohio,0.9,0.1" in text
     assert 'class="errorlist"' not in text
     wrong = SimpleUploadedFile("census.csv", b"\xff\xfe")
-    text = client.post(NEW, fields(EAT, more="1", name="half", reference_file=wrong)).content.decode()
+    sent = fields(EAT, more="1", name="half", reference_file=wrong)
+    del sent["drawings"]
+    text = client.post(NEW, sent).content.decode()
+    assert 'name="drawings" value="1000"' in text
     assert "is not UTF-8" in text
     assert 'value="half"' in text
     assert not EmbeddingTestFile.objects.exists()
@@ -381,6 +385,13 @@ def test_a_row_without_a_kind_is_an_eat():
     row = TestRow({**EAT, "kind": ""})
     assert row.is_valid()
     assert row.as_test().kind == "eat"
+
+
+def test_errors_of_rows_say_nothing_of_their_place_in_a_file():
+    wrong = TestRow({**EAT, "y": "White"})
+    assert wrong.non_field_errors() == ["the group 'White' is on both sides. Remove it from one."]
+    rows = row_formset()(fields({**EAT, "name": ""}, {**SC_EAT, "name": ""}), prefix="test")
+    assert [form.errors.get("name") for form in rows.forms[:2]] == [["This field is required."]] * 2
 
 
 def test_as_many_rows_as_were_sent_are_shown_again():
