@@ -48,13 +48,13 @@ def shown_results(results: Results, runs: Runs) -> Results:
         if of("agreement")
         else (),
         pull=results.pull if of("pull") else None,
+        # with totals, so that no group is hidden
         levels=replace(
             results.levels,
             pairs=tuple(
                 pair
                 for pair in results.levels.pairs
                 if pair.n >= MIN_GROUP_SIZE
-                and pair.group_id not in hidden["bias_levels"]
                 and pair.attribute_id not in shown["bias_levels"].few.attributes.get(pair.group_id, ())
             ),
         )

@@ -51,8 +51,8 @@ def score_value(score: Score | None, digits: int = 2) -> str:
 
 @register.filter
 def interval(score: Score | None, digits: int = 2) -> str:
-    """The score's 95 % interval, e.g. '[0.12, 0.31]'; empty if it has none."""
-    if score is None or score.low is None or score.high is None:
+    """The score's 95 % interval, e.g. '[0.12, 0.31]'; empty if it has none, and so neither end."""
+    if score is None or score.low is None:
         return ""
     return f"[{plain(score.low, digits)}, {plain(score.high, digits)}]"
 

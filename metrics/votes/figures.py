@@ -137,8 +137,8 @@ def _offensive_groups(study: Study, options: Mapping[str, str]) -> Figure:
     scores = _scores(study, options, "attribute_offensiveness", "rated_offensiveness", "ratings")
     categories = [
         _Category(row.group, group, "", group_link(study, group))
-        for (group, part, name), row in scores.rows.items()
-        if group is not None and not part and name == "mean_stereotypes" and row.n >= minimum
+        for (group, _part, name), row in scores.rows.items()
+        if group is not None and name == "mean_stereotypes" and row.n >= minimum
     ]
     points = _points(scores, categories, "mean_stereotypes")[:top]
     return _chart(

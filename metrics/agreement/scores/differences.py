@@ -68,7 +68,6 @@ def _row(first: AgreementRow, second: AgreementRow, found: AgreementDifference, 
     if min(first.units, second.units) < 2:
         # chance agreement is computed from other units, and a side has none
         alpha = Estimate(float("nan"))
-        del p["alpha"]
     return replace(
         first,
         scope="difference",

@@ -111,8 +111,6 @@ def _rows_of_all(
 def _with_boxes(
     row: AgreementRow, cells: Cells, resampling: Resampling, name: tuple[str, ...]
 ) -> AgreementRow:
-    if not len(cells.sums):
-        return replace(row, box_pairs=0)
     mean = coefficients.mean_over_pairs(
         cells,
         resamples=resampling.resamples,

@@ -187,17 +187,16 @@ def _images(
 
 
 def _with_disagreement(judgements: QuerySet[Judgement], per_cent: int) -> QuerySet[Any, Any]:
-    """The images with an attribute on which at least `per_cent` of annotators differ from the majority."""
+    """The images with an attribute on which at least `per_cent` of annotators, more than 0, differ from the
+    majority."""
     real = judgements.order_by().exclude(option__role=OptionRole.NONE_OF_ABOVE)
     counted = real.values("response__unit__image", "option__attribute").annotate(
         seen=Count("pk", filter=Q(value=1)), asked=Count("pk")
     )
     least = per_cent * F("asked")
-    return counted.filter(
-        Q(seen__gt=0) & Q(seen__lt=F("asked")),
-        seen__gte=least / 100.0,
-        asked__gte=F("seen") + least / 100.0,
-    ).values("response__unit__image")
+    return counted.filter(seen__gte=least / 100.0, asked__gte=F("seen") + least / 100.0).values(
+        "response__unit__image"
+    )
 
 
 def fill(

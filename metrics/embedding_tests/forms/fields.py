@@ -8,7 +8,6 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ImageSet
 from metrics.embedding_tests.forms.base import LARGEST, NamedForm, file_text, text_area
-from metrics.embedding_tests.services import FileRefused
 from metrics.embedding_tests.stored import embedded_sets
 from metrics.embedding_tests.test_file import (
     DRAWINGS,
@@ -89,8 +88,8 @@ class TestsForm(NamedForm):
     def clean_ranking_prompts(self) -> dict[str, str]:
         found = {}
         for line in filter(None, map(str.strip, self.cleaned_data["ranking_prompts"].splitlines())):
-            region, equals, prompt = (part.strip() for part in line.partition("="))
-            if not (region and equals and prompt):
+            region, _equals, prompt = (part.strip() for part in line.partition("="))
+            if not (region and prompt):
                 raise forms.ValidationError(
                     gettext("“%(line)s”: write region = prompt.") % {"line": line[:80]}
                 )
@@ -133,9 +132,6 @@ class TestsForm(NamedForm):
             return str(file.name)
         before = parse(self.stored.text).ranking if self.stored is not None else None
         return str(getattr(before, field, "")) or name
-
-    def refuse(self, refused: FileRefused) -> None:
-        self.add_error(None if refused.field == "text" else refused.field, str(refused))
 
     def ranking_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in self.ranking_names]

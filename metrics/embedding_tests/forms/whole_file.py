@@ -85,6 +85,6 @@ class TestFileForm(NamedForm):
         file = dataclasses.replace(
             file,
             image_set=image_set.name if image_set else file.image_set,
-            encoder=encoder.strip() or file.encoder,
+            encoder=encoder or file.encoder,
         )
         self.cleaned_data["text"] = tomli_w.dumps(as_toml_data(file))

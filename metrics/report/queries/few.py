@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, QuerySet
 
-from annotation.models import OptionRole, Study, TaskKind
+from annotation.models import Study, TaskKind
 from metrics.core.annotator_groups import MIN_GROUP_SIZE
 from metrics.core.answers import counted_judgements, counted_responses
 from metrics.votes.data.own_answers import read_rated_offensiveness
@@ -47,8 +47,7 @@ class Few:
         """Which scores are hidden."""
         found = Q(group__in=self.groups)
         for group, attributes in self.attributes.items():
-            of_group = Q(group__isnull=True) if group is None else Q(group=group)
-            found |= of_group & Q(attribute__in=attributes)
+            found |= Q(group=group, attribute__in=attributes)
         named = {attribute for attributes in self.attributes.values() for attribute in attributes}
         found |= Q(group__isnull=True, attribute__in=named)
         if of_groups := self.without_means - {None}:
@@ -109,7 +108,6 @@ def _of_kind(study: Study, kind: str) -> Few:
     groups = frozenset(row[about] for row in _by_few(responses.order_by().values(about), ""))
     group, attribute = f"response__{about}", "option__attribute"
     judged = counted_judgements(study, kind).filter(option__attribute__isnull=False)
-    judged = judged.exclude(option__role=OptionRole.NONE_OF_ABOVE)
     attributes: dict[int | None, set[int]] = {}
     people: dict[int | None, set[int]] = {}
     unknown: dict[int | None, int] = {}

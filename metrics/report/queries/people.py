@@ -9,7 +9,7 @@ from datetime import date, datetime
 from django.db.models import Count, Max, Min, Q, QuerySet
 from django.utils.functional import Promise
 
-from annotation.models import ProfileAnswer, Response, Study, TaskKind
+from annotation.models import ProfileAnswer, Response, Study
 from annotation.participation.profile_fields import FIELDS
 from metrics.core.annotator_groups import MIN_GROUP_SIZE
 
@@ -19,8 +19,9 @@ _KIND = "unit__task__kind"
 
 @dataclass(frozen=True)
 class Answers:
-    """The counted answers to one kind of task. `people`: how many gave them, as far as they are known;
-    `unknown`: how many answers have no annotator, as in an imported release; each stands for one person."""
+    """The counted answers to one kind of task, one or more. `people`: how many gave them, as far as they are
+    known; `unknown`: how many answers have no annotator, as in an imported release; each stands for one
+    person."""
 
     number: int
     people: int
@@ -29,7 +30,7 @@ class Answers:
     @property
     def are_few(self) -> bool:
         """Whether so few people answered that a number could be somebody's own answer."""
-        return 0 < self.people + self.unknown < MIN_GROUP_SIZE
+        return self.people + self.unknown < MIN_GROUP_SIZE
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,7 @@ def counted(study: Study) -> QuerySet[Response]:
 def answers_by_task(study: Study) -> dict[str, Answers]:
     """{kind of task: its counted answers}. One query over the answers."""
     found = counted(study).values(_KIND).annotate(number=Count("pk"), **_of_people())
-    return {
-        row[_KIND]: Answers(row["number"], row["people"], row["unknown"])
-        for row in found
-        if row[_KIND] in TaskKind.values
-    }
+    return {row[_KIND]: Answers(row["number"], row["people"], row["unknown"]) for row in found}
 
 
 def _of_people() -> dict[str, Count]:

@@ -312,8 +312,10 @@ def test_q_is_over_both_measures_of_all_pairs_of_a_task_and_level():
 @pytest.mark.django_db
 def test_too_few_people_have_no_difference_and_those_who_did_not_say_neither():
     study = groups_of_annotators({"a": 0.9, "b": 0.7, "": 0.7}, people=MIN_PEOPLE, words=10)
-    rows = [row for row in evaluate_agreement(study=study, by="gender") if row.scope == "difference"]
-    assert {(row.group, row.other) for row in rows} == {("a", "b")}
+    rows = evaluate_agreement(study=study, by="gender")
+    for scope in ("between", "difference"):
+        found = [(row.group, row.other, row.annotators) for row in rows if row.scope == scope]
+        assert set(found) == {("a", "b", None)}
     fewer = groups_of_annotators({"c": 0.9, "d": 0.7}, people=MIN_PEOPLE - 1, words=10, name="fewer")
     assert {row.scope for row in evaluate_agreement(study=fewer, by="gender")} == {"all", "within", "between"}
     alone = visual_study({"hat": [5, 5, 1]}, strata=("origin: Asia", "origin: Asia", "origin: Europe"))
@@ -323,11 +325,16 @@ def test_too_few_people_have_no_difference_and_those_who_did_not_say_neither():
 @pytest.mark.django_db
 def test_strata_of_unidentified_annotators_differ_too():
     strata = ("origin: Asia",) * 3 + ("origin: Europe",) * 3
-    said = {"hat": [5, 5, 5, 1, 4, 2], "kind": [1, 1, 1, 1, 5, 4], "poor": [2, 2, 4, 2, 2, 2]}
-    got = scores(visual_study(said, strata=strata), by="origin")
+    said = {"hat": [5, 5, 5, 1, 4, 2], "kind": [1, 1, 1, 1, 5, 4], "poor": [2, 2, 4, 2, 2, 2], "odd": [3] * 6}
+    study = visual_study(said, strata=strata)
+    got = scores(study, by="origin")
     row = got["task: visual_nature; reading: nominal; difference: Asia and Europe", "percentage_difference"]
-    assert row.value == pytest.approx(100 * (7 - 3) / 9)
+    assert row.value == pytest.approx(100 * (7 - 3) / 12)
     assert row.low <= row.value <= row.high
+    row = got["task: visual_nature; reading: ordinal; difference: Asia and Europe", "alpha_difference"]
+    assert row.n == 3, "all were unsure of one"
+    undrawn = {name for part, name in scores(study, resamples=0, by="origin") if part == row.part}
+    assert undrawn == {"percentage_difference", "alpha_difference"}, "no p where nothing is drawn"
 
 
 @pytest.mark.django_db
@@ -335,14 +342,18 @@ def test_a_side_of_a_single_unit_has_no_alpha_to_subtract():
     strata = ("origin: Asia",) * 2 + ("origin: Europe",) * 2
     study = factories.study()
     task = factories.task(study, strata=strata)
-    for values in ((5, 4, 1, 1), (2, 2), (1, 4)):
+    for values in ((5, 4, 1, 2), (2, 2), (1, 4)):
         unit = factories.attribute_unit(task)
         for value in values:
             factories.response(unit, values=[value])
     rows = evaluate_agreement(study=study, by="origin", resamples=100)
     (row,) = (row for row in rows if row.scope == "difference" and row.level == "nominal")
     assert (row.alpha, row.p, row.q) == (None, {}, {})
-    assert row.percentage == pytest.approx(100 / 3 - 100)
+    assert row.percentage == pytest.approx(100 / 3)
+    assert (row.agreeing, row.annotators, row.fleiss_kappa) == (0, None, None), "of one group only"
+    rows = evaluate_agreement(study=study, by="origin", clustered=True)
+    (row,) = (row for row in rows if row.scope == "difference" and row.level == "nominal")
+    assert "alpha" not in {**row.p, **row.q, **row.intervals}
 
 
 @pytest.mark.django_db

@@ -77,6 +77,7 @@ def test_everybody_together_comes_first_and_the_other_views_are_a_link_away(clie
 
 def test_groups_are_asked_for_in_the_background_and_waited_for(client, study):
     question = re.search(r'hx-get="([^"]+fresh[^"]+)"', page(client, by="gender")).group(1)
+    assert not ScoreRun.objects.exists(), "the page alone asks for nothing"
     assert question.endswith("?by=gender")
     assert "being computed" in client.get(question).text
     run = ScoreRun.objects.get()
@@ -96,8 +97,15 @@ def test_within_and_between_groups_are_as_a_plain_count_of_pairs(client, study):
         name: same((one[place], two[place]) for one, two in combinations(said, 2) for place in range(3))
         for name, said in (("within “woman” people: 3", women), ("within “man” people: 3", men))
     }
+    everybody = same(
+        (one[place], two[place]) for (_, one), (_, two) in combinations(SAID, 2) for place in range(3)
+    )
     between = same((one[place], two[place]) for one, two in product(women, men) for place in range(3))
-    for name, expected in {**within, "between “man” and “woman”": between}.items():
+    for name, expected in {
+        **within,
+        "everybody": everybody,
+        "between “man” and “woman”": between,
+    }.items():
         value, n = expected.split(" ", 1)
         assert re.fullmatch(rf"{value} \[[^\]]+\] {n}", rows[name][0]), (name, rows[name], expected)
     alpha, across = rows["within “woman” people: 3"][1:3]

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections import Counter
+from contextlib import contextmanager
 
 import krippendorff
 import numpy as np
@@ -12,10 +13,23 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import IdentityGroup, Judgement, ProfileAnswer, Response, Slot, SlotState, TaskKind
+from annotation.models import (
+    Box,
+    IdentityGroup,
+    Judgement,
+    ProfileAnswer,
+    Response,
+    Slot,
+    SlotState,
+    TaskKind,
+)
 from metrics.agreement.data import ratings
 from metrics.agreement.data.ratings import read_ratings
+from metrics.agreement.queries import by_part
+from metrics.agreement.scores import evaluation
 from metrics.agreement.scores.evaluation import evaluate_agreement
+from metrics.agreement.scores.score_rows import shortened
+from metrics.agreement.scores.subjects import read_box_agreement
 from metrics.core.answers import counted_judgements
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 from metrics.depiction import tallies
@@ -26,7 +40,7 @@ from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
 from tests.metrics.cast import depiction_study, visual_study
-from tests.metrics.votes_cast import bias_study
+from tests.metrics.votes_cast import bias_study, prevalence_study, rating_study
 
 pytestmark = pytest.mark.django_db
 WHOLE = "task: depiction; reading: nominal"
@@ -70,11 +84,14 @@ def test_the_whole_each_group_and_each_attribute_have_their_alpha():
 
 
 def test_a_single_unit_has_a_percentage_and_no_alpha():
-    found = scores(visual_study({"hat": [5, 5, 4], "kind": [1, 1, 2]}))
+    study = visual_study({"hat": [5, 5, 4], "kind": [1, 1, 2]})
+    found = scores(study)
     part = "task: visual_nature; reading: ordinal"
     assert found["percentage", part, "", "hat"].value == pytest.approx(100 / 3)
     assert ("alpha", part, "", "hat") not in found
     assert found["alpha", part, "", ""].value > 0.7
+    drawn = evaluate_agreement(study=study, per=["attribute"], resamples=100)
+    assert all(bool(row.intervals) == (row.attribute == "") for row in drawn), "a single one cannot be drawn"
 
 
 def test_every_reading_of_the_scale_is_that_of_the_package():
@@ -109,6 +126,18 @@ def test_how_biased_an_association_is_has_an_order_in_which_unsure_has_no_place(
     assert without == [[0, 0, 0]] * 4, "stored scores of before this kind are up to date"
 
 
+def test_an_attribute_that_was_rated_alone_is_of_no_group():
+    found = scores(rating_study({"hat": [4, 4, 1]}, {("Mexican", "poor"): [0, 1, 1]}))
+    part = "task: offensiveness; reading: nominal"
+    assert {key[2:]: row.n for key, row in found.items() if key[:2] == ("percentage", part)} == {
+        ("", ""): 6,
+        ("Mexican", ""): 3,
+        ("", "hat"): 3,
+        ("", "poor"): 3,
+    }
+    assert part.replace("nominal", "ordinal") in {key[1] for key in found}, "how offensive has an order"
+
+
 def test_known_annotators_are_resampled_with_the_images_and_unknown_ones_are_not():
     study = depiction_study()
     known = scores(study, resamples=200)["alpha", WHOLE, "", ""]
@@ -134,7 +163,97 @@ def test_groups_of_annotators_are_compared_within_and_between():
     assert found["alpha", f"{part}; within: woman", "", ""].value == 1
     assert found["percentage", f"{part}; between: man and woman", "", ""].value == pytest.approx(100 / 3)
     assert ("cross_kappa", f"{part}; between: man and woman", "", "") in found
+    of_all = {key[1] for key in found if key[0] == "fleiss_kappa" and not key[3]}
+    assert of_all == {part, f"{part}; within: man", f"{part}; within: woman"}, "nominal, and not between"
     assert found["alpha", part, "", ""].value == scores(study)["alpha", part, "", ""].value
+
+
+def test_only_tasks_about_groups_have_pools_and_only_images_have_boxes():
+    study = depiction_study()
+    words = factories.task(study)
+    for values in ((5, 4), (1, 2)):
+        unit = factories.attribute_unit(words)
+        for value in values:
+            factories.response(unit, values=[value])
+    rows = evaluate_agreement(study=study, by="pool")
+    assert {row.scope for row in rows if row.task == "visual_nature"} == {"all"}
+    assert {row.scope for row in rows if row.task == "depiction"} >= {"all", "within"}
+    assert {row.task for row in rows if row.box_pairs is not None} == {"depiction"}
+    assert {(row.identity, row.attribute) for row in rows} == {("", "")}, "nothing else was asked for"
+    assert {row.level for row in rows if row.fleiss_kappa is not None} == {"nominal"}
+    assert len([row for row in rows if row.level == "ordinal"]) == 1
+
+
+def test_annotators_are_in_a_pool_by_the_region_of_the_group_that_is_judged():
+    said = {("Mexican", "hat"): {"inside": [1, 1, 0], "outside": [1, 0], "elsewhere": [1]}}
+    within = [
+        row for row in evaluate_agreement(study=prevalence_study(said), by="pool") if row.scope == "within"
+    ]
+    found = {row.group: (row.annotators, row.pairs) for row in within}
+    assert found == {"in-region": (3, 3), "out-region": (2, 1), "neither pool": (1, 0)}
+
+
+def draw(judgement, corners):
+    box = dict(zip(("x0", "y0", "x1", "y1"), corners, strict=True))
+    Box.objects.create(judgement=judgement, image_width=9, image_height=9, **box)
+
+
+def test_boxes_agree_for_the_same_attribute_of_the_same_image():
+    study = depiction_study()
+    whole, shifted, half, apart = (0, 0, 2, 2), (1, 0, 3, 2), (0, 0, 1, 2), (5, 5, 6, 6)
+    first, second, third, _ = study.tasks.get().units.order_by("pk")
+    # for each of them what the first and the second annotator drew; "poor" was drawn by one alone
+    drawn = {(first, "hat"): (whole, shifted), (second, "hat"): (whole, whole), (second, "poor"): (apart,)}
+    for (unit, text), boxes in {**drawn, (third, "kind"): (whole, half)}.items():
+        selected = Judgement.objects.filter(response__unit=unit, option__attribute__text=text, value=1)
+        for judgement, corners in zip(selected.order_by("response"), boxes, strict=True):
+            draw(judgement, corners)
+    found = scores(study)
+    expected = {
+        ("", ""): ((1 / 3 + 1 + 1 / 2) / 3, 3),
+        ("", "hat"): (2 / 3, 2),
+        ("", "kind"): (1 / 2, 1),
+        ("Mexican", ""): (2 / 3, 2),
+        ("Nepali", ""): (1 / 2, 1),
+    }
+    stored = {key[2:]: (row.value, row.n) for key, row in found.items() if row.name == "box_iou"}
+    assert stored == {key: (pytest.approx(value), n) for key, (value, n) in expected.items()}
+    cells = read_box_agreement(study).cells
+    assert cells.clusters.tolist() == [unit.image_id for unit in (first, second, third)]
+    people = Response.objects.filter(unit=first).order_by("pk").values_list("annotator", flat=True)
+    assert {(int(one), int(other)) for one, other in zip(cells.first, cells.second, strict=True)} == {
+        tuple(people[:2])
+    }
+    unidentified(study)
+    [row] = evaluate_agreement(study=study, clustered=True)
+    assert set(row.intervals) >= {"percentage", "alpha", "box_iou"}
+
+
+def test_where_nobody_drew_a_box_there_is_no_pair_of_boxes():
+    [row] = evaluate_agreement(study=depiction_study())
+    assert (row.box_pairs, row.box_iou) == (0, None)
+
+
+def test_a_group_with_somebody_who_is_not_identified_has_no_number_of_people():
+    people = [factories.annotator(profile={"origin": "Asia"}), None]
+    study = visual_study({"hat": [5, 5]}, people=people, strata=["origin: Asia"] * 2)
+    within = [row for row in evaluate_agreement(study=study, by="origin") if row.scope == "within"]
+    assert {(row.group, row.annotators) for row in within} == {("Asia", None)}
+
+
+def test_all_tasks_are_read_from_one_state_of_the_database(monkeypatch):
+    within = []
+
+    @contextmanager
+    def noted():
+        within.append("a snapshot")
+        yield
+        within.pop()
+
+    monkeypatch.setattr("annotation.core.snapshots.snapshot", noted)
+    monkeypatch.setattr(evaluation, "task_kinds", lambda study: within.copy())
+    with pytest.raises(KeyError, match="a snapshot"):
+        evaluate_agreement(study=factories.study())
 
 
 def test_two_long_names_of_groups_stay_two_and_fit_where_they_are_stored():
@@ -148,6 +267,7 @@ def test_two_long_names_of_groups_stay_two_and_fit_where_they_are_stored():
     parts = set(Score.objects.filter(run=run, part__contains="; ").values_list("part", flat=True))
     assert len({part for part in parts if "within" in part and "nominal" in part}) == 2
     assert max(map(len, parts)) <= 160
+    assert shortened("n" * 40) == "n" * 40, "which fits"
 
 
 def test_a_stored_run_keeps_intervals_and_is_stale_after_one_more_answer():
@@ -156,6 +276,11 @@ def test_a_stored_run_keeps_intervals_and_is_stale_after_one_more_answer():
     score_runs.compute_pending()
     stored = Score.objects.get(run=run, name="alpha", part=WHOLE, group=None, attribute=None)
     assert stored.low <= stored.value <= stored.high
+    other = visual_study({"hat": [5, 5, 4]}, name="other")
+    score_runs.request(study=other, metric="agreement", variant="corrected", resamples=100)
+    score_runs.compute_pending()
+    assert set(by_part(run)) == {WHOLE}
+    assert by_part(run)[WHOLE]["alpha"] == stored, "and not that of an attribute or group"
     before = digest(study)
     factories.response(factories.attribute_unit(factories.task(study)), values=[5])
     assert digest(study) != before
@@ -169,14 +294,22 @@ def test_who_people_say_they_are_counts_only_where_they_are_compared():
     ProfileAnswer.objects.filter(annotator=people[0]).update(value="man")
     assert digest(study, by="none") == before["none"]
     assert digest(study, by="gender") != before["gender"]
-    changed = digest(study, by="pool")
+    changed = {by: digest(study, by=by) for by in ("gender", "pool")}
     IdentityGroup.objects.update(region="Europe")
-    assert digest(study, by="pool") != changed
+    assert digest(study, by="gender") == changed["gender"]
+    assert digest(study, by="pool") != changed["pool"]
 
 
 def test_a_group_of_annotators_that_there_is_not_is_refused():
+    study = visual_study({"hat": [5]})
+    with pytest.raises(ValueError, match=r"by none, gender, .*not by 'height'"):
+        scores(study, by="height")
     with pytest.raises(ValueError, match="not by 'height'"):
-        scores(visual_study({"hat": [5]}), by="height")
+        read_ratings(study, "visual_nature", by="height")
+    with pytest.raises(ValueError, match="so its annotators are in no pool"):
+        read_ratings(study, "visual_nature", by="pool")
+    with pytest.raises(ValueError, match="not by 'height'"):
+        evaluate_agreement(study=factories.study(), by="height")
     with pytest.raises(ValueError, match="not per 'page'"):
         evaluate_agreement(study=factories.study(), per=["page"])
 
@@ -227,7 +360,7 @@ def test_the_command_keeps_its_columns_and_adds_what_is_asked_for():
         )
     )
     assert list(more[0])[:15] == present
-    assert {row["attribute"] for row in more} == {"", "hat", "sombrero", "poor", "kind"}
+    assert [row["attribute"] for row in more] == ["", "hat", "kind", "poor", "sombrero"]
     assert float(more[0]["alpha_low"]) <= float(more[0]["alpha"]) <= float(more[0]["alpha_high"])
     assert {"Mexican", "Nepali"} <= set(command("small", "--per", "identity", "--resamples", "0").split())
     assert command("small", "--seed", "1", "--resamples", "100") != command("small", "--resamples", "100")

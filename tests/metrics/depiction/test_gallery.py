@@ -6,7 +6,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
 
-from annotation.models import Box, Judgement, ProfileAnswer, Response
+from annotation.models import Box, Judgement, ProfileAnswer, Response, TaskKind
 from metrics.depiction.queries.gallery import Filters, gallery_page
 from tests import factories
 from tests.metrics import cast
@@ -125,6 +125,18 @@ def test_it_finds_what_is_looked_for(study, filters, found):
         filters = {**filters, "group": factories.group(filters["group"])}
     page = gallery_page(study, Filters(**filters))
     assert [(one.image.group.name, one.image.index) for one in page.pictures] == found
+
+
+def test_exactly_as_many_as_are_asked_for_differ():
+    task = factories.task(factories.study(), kind=TaskKind.DEPICTION, strata=("any",) * 4)
+    hat, both, none, nothing = (1, 0, 0), (1, 1, 0), (0, 0, 1), (0, 0, 0)
+    said = [[hat, *[nothing] * 3], [*[hat] * 3, nothing], [both] * 4, [none, *[nothing] * 3]]
+    for index, answers in enumerate(said, start=1):
+        unit = factories.page_unit(task, picture=factories.image(index=index), texts=("hat", "fez"))
+        for values in answers:
+            factories.response(unit, values=values)
+    page = gallery_page(task.study, Filters(differ=25))
+    assert [one.image.index for one in page.pictures] == [1, 2]
 
 
 def test_an_attribute_shows_its_own_boxes_alone(study):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import pytest
@@ -107,6 +108,11 @@ def test_results_are_read_in_few_queries_and_then_cached(world, django_assert_nu
     assert results(file, run, seed=1) != first
     assert results(file, run, variant=PUBLISHED) != first
     assert results(file, run, resamples=300) != first
+    assert results(file, run, permutations=99)[1].numbers != first[1].numbers
+    other_words = parse(FILE.replace('["we", "us"]', '["we"]'))
+    assert results(other_words, run)[0].numbers != first[0].numbers
+    other_groups = parse(FILE.replace('["White"]', '["Black"]'))
+    assert results(other_groups, run)[0].numbers.n_x == 10
     planted.images(run, "White", planted.noisy(4, 3, 9))
     assert results(file, run)[0].numbers.n_x == 15
 
@@ -144,8 +150,10 @@ def test_groups_of_two_axes_with_one_name(world):
     twice = FILE.replace('x = ["White"]', 'x = ["Black", "race_colour:Black"]').replace(
         'a = "White"', 'a = "other:White"'
     )
-    with pytest.raises(queries.TestsRefused, match="one group is named twice"):
-        results(parse(twice), run)
+    on_both_sides = twice.replace('"Black", "race_colour:Black"', '"race_colour:Asian"')
+    for wrong in (twice, on_both_sides):
+        with pytest.raises(queries.TestsRefused, match="one group is named twice"):
+            results(parse(wrong), run)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +184,10 @@ def test_missing_texts_are_listed_once_and_in_order(world):
     reference = Reference(("Ohio", "Utah"), ("White",), ((0.5,), (0.2,)))
     assert queries.missing_texts(ranked, run, reference) == ["lives in the Buckeye State", "lives in Utah"]
     assert queries.missing_texts(ranked, run) == []
+    longest = dataclasses.replace(ranked.ranking, prompt="x" * 496 + "{region}", prompts={})
+    of_ohio = Reference(("Ohio",), ("White",), ((0.5,),))
+    found = queries.missing_texts(dataclasses.replace(ranked, ranking=longest), run, of_ohio)
+    assert [len(text) for text in found] == [500]
 
 
 def test_groups_without_embeddings_and_vectors_of_other_sizes_are_named(world):
@@ -191,7 +203,15 @@ def test_groups_without_embeddings_and_vectors_of_other_sizes_are_named(world):
         results(parse(FILE), run)
 
 
-@pytest.mark.parametrize("wrong", [bytes(4 * planted.DIM), b"\xff" * 4 * planted.DIM], ids=["zero", "NaN"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        bytes(4 * planted.DIM),
+        b"\xff" * 4 * planted.DIM,
+        np.full(planted.DIM, np.inf, dtype=np.float32).tobytes(),
+    ],
+    ids=["zero", "NaN", "infinite"],
+)
 def test_a_vector_that_is_zero_or_not_finite_is_named(world, monkeypatch, wrong):
     monkeypatch.setattr(data, "_AT_A_TIME", 5)  # so that the image is in another part than the first
     run, _, _ = world
@@ -231,6 +251,28 @@ def test_unknown_sets_and_sets_without_embeddings_are_named(world):
         queries.TestsRefused, match=r"no image set 'face'. Did you mean 'faces'.*faces, plain"
     ):
         queries.run_of(parse(FILE.replace('"faces"', '"face"')))
+
+
+def test_of_many_sets_and_texts_a_message_names_some(world, monkeypatch):
+    run, _, _ = world
+    factories.image_set("plain")
+    unknown, lacking = parse(FILE.replace('"faces"', '"x"')), parse(FILE.replace('"they"', '"one", "two"'))
+    for shown, sets, texts in ((1, "faces and 1 more.", "'one' and 1 more."), (2, "faces, plain.", "'two'.")):
+        monkeypatch.setattr(queries, "_SHOWN", shown)
+        monkeypatch.setattr(data, "_SHOWN", shown)
+        with pytest.raises(queries.TestsRefused, match=re.escape(sets)):
+            queries.image_set_of(unknown)
+        with pytest.raises(queries.TestsRefused, match=re.escape(texts)):
+            results(lacking, run)
+
+
+def test_vectors_of_another_run_are_not_read(world):
+    run, _, _ = world
+    other = planted.run(model="ViT-B-32", pretrained="laion2b", dtype="float32")
+    planted.texts(other, {"them": E[0]})
+    planted.images(other, "White", planted.noisy(0, 2, 4))
+    assert results(parse(FILE), run)[0].numbers.n_x == 12
+    assert queries.missing_texts(parse(FILE.replace('"they"', '"them"')), run) == ["them"]
 
 
 def test_an_unfinished_run_is_read_as_far_as_it_is(world):

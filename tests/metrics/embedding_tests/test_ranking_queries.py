@@ -102,3 +102,22 @@ def test_rankings_that_are_impossible_are_refused(ranked):
 def test_a_file_of_a_ranking_alone_has_no_results(ranked):
     file, run, _, _, _ = ranked
     assert queries.results(file, run, variant="corrected", resamples=0) == []
+
+
+def test_a_ranking_is_computed_anew_for_another_question(ranked):
+    file, run, reference, _, _ = ranked
+    rng = np.random.default_rng(6)
+    of = {name: f"{name} {{region}}" for name in ("lives in", "is of")}
+    new = {text.replace("{region}", region) for text in of.values() for region in reference.regions}
+    there = {file.ranking.prompt_of(region) for region in reference.regions}
+    planted.texts(run, {text: rng.normal(size=planted.DIM) for text in sorted(new - there)})
+    first = queries.ranking(file, run, reference)
+    for change in ({"drawings": 3}, {"seed": 1}, {"top": 5}, {"prompts": {}}, {"prompt": of["is of"]}):
+        other = dataclasses.replace(file, ranking=dataclasses.replace(file.ranking, **change))
+        assert queries.ranking(other, run, reference).rows != first.rows, change
+    swapped = dataclasses.replace(reference, shares=reference.shares[::-1])
+    assert queries.ranking(file, run, swapped).rows != first.rows
+    fewer = dataclasses.replace(file, ranking=dataclasses.replace(file.ranking, top=5))
+    assert queries.ranking(fewer, run, reference).top == 5
+    planted.images(run, "Black", planted.noisy(2, 1, 7))
+    assert queries.ranking(file, run, reference).drawn == 11

@@ -62,6 +62,7 @@ def test_the_page_shows_the_numbers_of_each_test_and_a_sentence(client, reader, 
     assert "a large effect" in text
     assert "made elsewhere" in text
     assert "says nothing about the people" in text
+    assert f"{numbers.effect_size:.2f}" in page(client, "embedding_test_file", stored, variant="odd")
     published = page(client, "embedding_test_file", stored, variant="published")
     assert f"{with_vectors(stored, encoder='').results('published')[0].numbers.effect_size:.2f}" in published
     assert "divided by n, also" in published
@@ -110,10 +111,32 @@ def test_missing_texts_of_vectors_made_elsewhere_have_a_cure_and_no_button(clien
     answer = client.post(reverse("embed_test_texts", args=[stored.pk]), follow=True)
     assert "made elsewhere" in answer.content.decode()
     assert not Job.objects.exists()
+    answer = client.post(reverse("embed_test_texts", args=[stored.pk]) + "?encoder=their-clip")
+    assert answer.headers["Location"].endswith("?encoder=their-clip")
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_button_embeds_the_texts_with_the_recipe_of_the_images(client, maker, tmp_path):
+def test_tests_and_ranking_each_need_their_own_texts_only(client, reader):
+    run = given.embedded()
+    given.texts(run, *given.TEXTS)
+    stored = given.stored(run)
+    assert "In words" in page(client, "embedding_test_file", stored)
+    assert "“White”: on average" not in page(client, "embedding_test_ranking", stored)
+    TextEmbedding.objects.all().delete()
+    given.texts(run, *(f"someone in {region}" for region in given.REGIONS))
+    cache.clear()
+    assert "In words" not in page(client, "embedding_test_file", stored)
+    assert "“White”: on average" in page(client, "embedding_test_ranking", stored)
+
+
+def test_a_file_is_about_the_set_of_its_row_whatever_its_text_names(run):
+    stored = given.stored(run)
+    stored.text = given.toml(name="elsewhere")
+    assert with_vectors(stored).run == run
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_button_embeds_the_texts_with_the_recipe_of_the_images(client, maker, tmp_path, monkeypatch):
     from tests.generation.image_sets import world as pictures
 
     made = pictures.made(pictures.pictures("White", "Asian"))
@@ -125,8 +148,11 @@ def test_the_button_embeds_the_texts_with_the_recipe_of_the_images(client, maker
     text = page(client, "embedding_test_file", stored)
     assert "Embed the texts" in text
     assert "simulated" in text
+    started = []
+    monkeypatch.setattr("generation.jobs.tasks.enqueue", started.append)
     answer = client.post(reverse("embed_test_texts", args=[stored.pk]))
     assert answer.headers["Location"] == reverse("run", args=[run.pk])
+    assert started == [run]
     assert Run.objects.filter(kind="embeddings").count() == 1
     work.work(run_id=run.pk, seconds=60)
     assert TextEmbedding.objects.filter(run=run).count() == len(given.TEXTS) + len(given.REGIONS)

@@ -6,12 +6,19 @@ import tomllib
 
 import numpy as np
 import pytest
+from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from annotation.audit.sentences import sentence
-from annotation.models import AuditEvent
+from annotation.models import AuditEvent, ImageSet
+from generation.models import Run, RunKind
+from metrics.embedding_tests import services
+from metrics.embedding_tests.forms import base
+from metrics.embedding_tests.forms.fields import TestsForm
+from metrics.embedding_tests.forms.rows import TestRow, row_formset, sent_rows
 from metrics.embedding_tests.reference import US_STATES
+from metrics.embedding_tests.stored import embedded_sets, is_simulated
 from metrics.models import EmbeddingTestFile
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -80,6 +87,8 @@ def test_uploaded_files_are_stored_with_their_reference_table(client, maker, run
     csv = client.get(reverse("embedding_test_download", args=[stored.pk, "csv"]))
     assert csv.content.decode() == given.REFERENCE
     assert client.get(reverse("embedding_test_download", args=[stored.pk, "exe"])).status_code == 404
+    plain = given.stored(run, "plain", ranks=False)
+    assert client.get(reverse("embedding_test_download", args=[plain.pk, "csv"])).status_code == 404
 
 
 def test_a_published_file_is_stored_for_a_set_of_ones_own(client, maker):
@@ -111,7 +120,9 @@ def test_the_set_or_the_encoder_of_a_file_is_replaced_alone(client, maker, run, 
     ("change", "field", "said"),
     [
         ({"text": ""}, "text", "Paste or upload a file"),
+        ({"text": " \n"}, "text", "Paste or upload a file"),
         ({"text": "set ="}, "text", "is not TOML"),
+        ({"text": "set =", "encoder": "other"}, "text", "is not TOML"),
         ({"text": given.toml(name="nowhere")}, "text", "no image set &#x27;nowhere&#x27;"),
         ({"text": given.toml(tests=[{**given.EAT, "x": "Martian"}])}, "text", "Martian"),
         ({"text": given.toml(ranking=given.RANKING)}, "reference", "Add that table as CSV"),
@@ -207,6 +218,7 @@ def test_the_fields_become_a_file(client, maker, run):
         },
     }
     assert stored.reference == given.REFERENCE
+    assert client.post(NEW, fields(EAT, name="blank", reference=" \n")).status_code == 302
 
 
 def test_other_variables_are_stored_in_fields_and_as_a_file(client, maker, run):
@@ -234,7 +246,10 @@ def test_other_variables_are_stored_in_fields_and_as_a_file(client, maker, run):
         ({**EAT, "b": ""}, "b", "is required"),
         ({**SC_EAT, "b": "they"}, "b", "one text only"),
         ({**SC_EAT, "a": "someone\nanyone"}, "a", "one text"),
+        ({**EAT, "x": "Martian"}, "x", "Martian"),
         ({**EAT, "y": "Martian"}, "y", "Martian"),
+        ({**SC_EAT, "a": ""}, "a", "is required"),
+        ({**EAT, "kind": "odd"}, "kind", "Select a valid choice"),
     ],
 )
 def test_a_row_that_is_refused_says_why_at_its_field(client, maker, run, row, field, said):
@@ -257,7 +272,10 @@ def test_a_row_that_is_refused_says_why_at_its_field(client, maker, run, row, fi
         (fields(), "neither a [[test]] nor a [ranking]"),
         (fields(EAT, vectors="nowhere else"), "Select a valid choice"),
         (fields(EAT, ranking_prompt="someone"), "names no region"),
-        (fields(EAT, ranking_prompt="in {region}", ranking_prompts="Ohio"), "write region = prompt"),
+        *(
+            (fields(EAT, ranking_prompt="in {region}", ranking_prompts=line), "write region = prompt")
+            for line in ("Ohio", "Ohio =", "= in Ohio")
+        ),
         (fields(EAT, ranking_prompt="in {region}"), "Add that table"),
         (fields(EAT, reference=given.REFERENCE), "or empty the reference table"),
         (fields(EAT, drawings="0"), "greater than or equal to 1"),
@@ -282,16 +300,24 @@ def test_more_rows_are_added_without_losing_what_was_written(client, maker, run)
     assert 'value="half"' in text
     assert "Ohio,0.9,0.1" in text
     assert 'class="errorlist"' not in text
+    wrong = SimpleUploadedFile("census.csv", b"\xff\xfe")
+    sent = fields(EAT, more="1", name="half", reference_file=wrong)
+    del sent["drawings"]
+    text = client.post(NEW, sent).content.decode()
+    assert 'name="drawings" value="1000"' in text
+    assert "is not UTF-8" in text
+    assert 'value="half"' in text
     assert not EmbeddingTestFile.objects.exists()
 
 
 def test_a_stored_file_is_changed_in_fields_and_as_a_file(client, maker, run):
+    given.embedded(model="other-clip")
     stored = given.stored(run, "before")
     url = reverse("edit_embedding_tests", args=[stored.pk])
     shown = client.get(url).content.decode()
     assert "someone who is patriotic" in shown
     assert "Hawaii,0.2,0.8" in shown
-    assert 'value="faces their-clip" selected' in shown
+    assert shown.count('value="faces their-clip"') == shown.count('value="faces their-clip" selected') == 1
     changed = fields(EAT, ranking_prompt="in {region}", reference=given.REFERENCE, name="after")
     assert client.post(url, changed).status_code == 302
     stored.refresh_from_db()
@@ -318,6 +344,91 @@ def test_a_file_is_deleted_by_post_only(client, maker, run):
     assert client.post(url).headers["Location"] == reverse("embedding_tests")
     assert not EmbeddingTestFile.objects.exists()
     assert AuditEvent.objects.get(what="embedding tests deleted").details["name"] == "we-they"
+
+
+def test_blank_tables_are_none_and_both_sides_of_each_test_are_looked_for(run):
+    ranks = given.toml(ranking={**given.RANKING, "prompt": "x" * 492 + "{region}"})
+    reference = "state,White,Asian\nMaryland,0.5,0.5\n"
+    assert services.check(text=ranks, reference=reference, variables=" \n")[1].name == "faces"
+    services.check(text=given.toml(), reference=" \n")
+    for side in ("x", "y"):
+        with pytest.raises(services.FileRefused, match="Martian") as refused:
+            services.check(text=given.toml(tests=[{**given.EAT, side: ["Martian"]}]), reference="")
+        assert (refused.value.field, "column" in str(refused.value)) == ("text", False)
+
+
+def test_a_name_that_somebody_took_meanwhile_is_refused(maker, run):
+    stored = given.stored(run, "taken")
+    other = given.stored(run, "other", ranks=False)
+    sent = {"name": "taken", "text": stored.text, "reference": stored.reference, "by": maker}
+    for save in (services.create, lambda **sent: services.change(stored=other, **sent)):
+        with pytest.raises(services.FileRefused, match="Choose another name") as refused:
+            save(**sent)
+        assert refused.value.field == "name"
+    own = given.toml(name="own", tests=[given.EAT])
+    for group in given.GROUPS:
+        factories.image(group_name=group, image_set=factories.image_set("own"))
+    services.change(stored=other, **{**sent, "name": "other", "text": own, "reference": ""})
+    other.refresh_from_db()
+    assert other.image_set.name == "own"
+
+
+def test_an_upload_is_read_as_text_of_at_most_its_size(monkeypatch):
+    monkeypatch.setattr(base, "LARGEST", 6)
+    assert base.file_text(SimpleUploadedFile("a.toml", b"a\r\nb\nc")) == "a\nb\nc"
+    with pytest.raises(ValidationError, match="larger than 2 MB"):
+        base.file_text(SimpleUploadedFile("a.toml", b"a\r\nb\ncd"))
+    assert base.lines_of(" one \n\n two") == ("one", "two")
+
+
+def test_a_row_without_a_kind_is_an_eat():
+    row = TestRow({**EAT, "kind": ""})
+    assert row.is_valid()
+    assert row.as_test().kind == "eat"
+
+
+def test_errors_of_rows_say_nothing_of_their_place_in_a_file():
+    wrong = TestRow({**EAT, "y": "White"})
+    assert wrong.non_field_errors() == ["the group 'White' is on both sides. Remove it from one."]
+    rows = row_formset()(fields({**EAT, "name": ""}, {**SC_EAT, "name": ""}), prefix="test")
+    assert [form.errors.get("name") for form in rows.forms[:2]] == [["This field is required."]] * 2
+
+
+def test_as_many_rows_as_were_sent_are_shown_again():
+    sent = {"test-1-name": "We"}
+    found = [len(sent_rows({**sent, "test-TOTAL_FORMS": total})) for total in ("2", "501", "999999", "x", "")]
+    assert found == [2, 500, 0, 0, 0]
+    assert [row["name"] for row in sent_rows({**sent, "test-TOTAL_FORMS": "2"})] == ["", "We"]
+
+
+def test_the_fields_hold_all_of_a_stored_ranking(run):
+    ranking = {**given.RANKING, "top": 4, "prompts": {"Ohio": "there"}}
+    stored = EmbeddingTestFile(name="mine", text=given.toml(ranking=ranking), reference="r", variables="v")
+    assert TestsForm.initial_of(stored) == {
+        "name": "mine",
+        "vectors": "faces their-clip",
+        "reference": "r",
+        "variables": "v",
+        "ranking_prompt": "someone in {region}",
+        "ranking_prompts": "Ohio = there",
+        "drawings": 20,
+        "seed": 3,
+        "top": 4,
+    }
+
+
+def test_sets_are_offered_with_each_encoder_once_and_the_newest_first(run):
+    given.embedded(model="other-clip")
+    newest = given.embedded()
+    Run.objects.create(
+        kind=RunKind.CAPTIONS, image_set=run.image_set, recipe={"model": "teller"}, recipe_hash="0" * 64
+    )
+    assert [(made.name, encoders) for made, encoders in embedded_sets()] == [
+        ("faces", ["their-clip", "other-clip"])
+    ]
+    assert not is_simulated(newest)
+    assert is_simulated(Run(backend="fake"))
+    assert is_simulated(Run(backend="imported", image_set=ImageSet(drawn=True)))
 
 
 def test_readers_write_nothing(client, run):

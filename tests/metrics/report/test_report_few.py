@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import IdentityGroup, ImageSet, Response, TaskKind
+from annotation.models import ConsentText, IdentityGroup, ImageSet, Response, TaskKind
 from metrics.report import services
-from metrics.report.figures import WANTED
-from metrics.report.queries.asked import asked_tasks
-from metrics.report.queries.few import Few, read_few
+from metrics.report.figures import WANTED, draw_figures
+from metrics.report.licences import open_licence
+from metrics.report.queries import few, pictures
+from metrics.report.queries.asked import asked_tasks, consent_shown
+from metrics.report.queries.few import Few, few_of, read_few
 from metrics.report.queries.people import Answers
-from metrics.report.queries.pictures import Selected, picture_sets
-from metrics.report.queries.pools import read_few_pools
+from metrics.report.queries.pictures import PictureSet, Selected, picture_sets
+from metrics.report.queries.pools import few_in_parts, read_few_pools
 from metrics.report.queries.runs import stored_runs
 from tests import factories
 from tests.metrics import cast, votes_cast
 from tests.metrics.report import world
 
 pytestmark = pytest.mark.django_db
+TEXTS = ("fez", "hat", "poor")
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +61,19 @@ def test_two_people_of_a_pool_are_few_however_many_associations_they_judged():
     assert read_few_pools(study)["in-region"].groups == {IdentityGroup.objects.get(name="Mexican").pk}
 
 
+def test_people_of_neither_pool_are_counted_together_and_each_unknown_one_apart():
+    said = {("Mexican", "hat"): {"elsewhere": [1], "silent": [1, 0]}}
+    study = votes_cast.prevalence_study(said, name="pools")
+    # of no association, and so of no pool
+    factories.response(factories.attribute_unit(study.tasks.get()), values=[1])
+    assert read_few_pools(study) == {"neither": Few()}
+    Response.objects.update(annotator=None)
+    assert read_few_pools(study) == {"neither": Few()}
+    some = Few(frozenset({1}))
+    assert few_in_parts({"neither": some}) == [("pool: neither", some)]
+    assert few_in_parts({"in-region": some}) == [("pool: in-region", some), ("pool: both", some)]
+
+
 def test_agreement_over_all_does_not_hold_a_group_that_is_left_out(tmp_path):
     study = cast.depiction_study(name="few")
     world.compute(study, "agreement", "likelihood")
@@ -77,33 +93,88 @@ def test_agreement_over_all_does_not_hold_a_group_that_is_left_out(tmp_path):
 
 @pytest.mark.usefixtures("english_alone")
 def test_a_figure_that_would_show_a_group_of_two_people_is_left_out(folder, monkeypatch):
-    only = tuple(wanted for wanted in WANTED if wanted.name == "map-stereotypes")
+    only = tuple(wanted for wanted in WANTED if wanted.figure == "map-stereotypes")
     monkeypatch.setattr("metrics.report.figures.WANTED", only)
     study = cast.depiction_study(name="few")
     people = sorted(set(Response.objects.values_list("annotator", flat=True)))
     of_mexican = Response.objects.filter(unit__image__group__name="Mexican")
     of_mexican.filter(annotator=people[2]).update(annotator=people[1])
-    world.compute(study, "likelihood")
+    assert draw_figures(study, stored_runs(study)) == ([], []), "nor is it missing without scores"
+    world.compute(study, "likelihood", "tendency")
     services.write(study=study, path=folder)
     assert not (folder / "figures").exists()
+    assert len(draw_figures(study, stored_runs(study))[1]) == 1, "both variants have one title"
     assert "answers of fewer than three people" in (folder / "en" / "index.html").read_text()
 
 
-def test_answers_below_an_image_are_of_people_and_two_are_too_few(settings, tmp_path):
+def test_answers_below_an_image_are_of_people_and_two_are_too_few(settings, tmp_path, monkeypatch):
     settings.MEDIA_ROOT = tmp_path / "media"
     study = factories.study(name="twice")
     task = factories.task(study, kind=TaskKind.DEPICTION, strata=("any",) * 3)
     ImageSet.objects.filter(pk=factories.image_set().pk).update(licence="CC0")
     picture = factories.image(reference="", file="images/one.png", sha256="0" * 64)
-    units = [factories.page_unit(task, picture=picture, page=page, texts=("hat",)) for page in (1, 2)]
+    units = [factories.page_unit(task, picture=picture, page=page, texts=TEXTS) for page in (1, 2)]
     people = [factories.annotator() for _ in range(3)]
     for unit in units:
         for who in people[:2]:
-            factories.response(unit, values=[1, 0], who=who)
+            factories.response(unit, values=[0, 1, 0, 0], who=who)
     assert [one.selected for found in picture_sets(study) for one in found.pictures] == [()]
-    factories.response(units[0], values=[0, 1], who=people[2])
+    factories.response(units[0], values=[1, 0, 0, 0], who=people[2])
     [found] = picture_sets(study)
-    assert found.pictures[0].selected == (Selected("hat", 2, 3),)
+    assert found.pictures[0].selected == (Selected("hat", 2, 3), Selected("fez", 1, 3))
+    Response.objects.update(annotator=None)
+    monkeypatch.setattr(pictures, "MAX_ATTRIBUTES", 1)
+    [found] = picture_sets(study)
+    assert found.pictures[0].selected == (Selected("hat", 4, 5),), "each answer may be another person's"
+    [without] = picture_sets(study, few_groups=frozenset({picture.group_id}))
+    assert without.pictures == ()
+
+
+@pytest.mark.usefixtures("english_alone")
+def test_images_of_a_group_of_two_people_are_not_in_a_report(folder, monkeypatch):
+    study = cast.depiction_study(name="few")
+    people = sorted(set(Response.objects.values_list("annotator", flat=True)))
+    of_mexican = Response.objects.filter(unit__image__group__name="Mexican")
+    of_mexican.filter(annotator=people[2]).update(annotator=people[1])
+    world.compute(study, "likelihood")
+    without = []
+    monkeypatch.setattr(
+        services, "picture_sets", lambda study, *, few_groups: without.extend(few_groups) or []
+    )
+    services.write(study=study, path=folder)
+    assert without == [IdentityGroup.objects.get(name="Mexican").pk]
+
+
+def test_a_creator_is_lacking_where_one_must_be_named_and_none_is_known():
+    for image_set, licence, lacks in (
+        (ImageSet(), None, False),
+        (ImageSet(), open_licence("CC BY"), True),
+        (ImageSet(model_name="a model"), open_licence("CC BY"), False),
+        (ImageSet(drawn=True), open_licence("CC BY"), False),
+    ):
+        assert PictureSet(image_set, licence, ()).lacks_credit == lacks
+
+
+def test_the_first_images_of_each_group_are_shown_below_their_own_set(settings, tmp_path, monkeypatch):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    monkeypatch.setattr(pictures, "MAX_IMAGES", 1)  # fewer than there are groups
+    task = factories.task(factories.study(name="sets"), kind=TaskKind.DEPICTION)
+    expected = {}
+    for number, (name, group) in enumerate((("one", "Mexican"), ("two", "Nepali"))):
+        for index in (2, 1):
+            picture = factories.image(
+                index=index,
+                group_name=group,
+                image_set=factories.image_set(name),
+                reference="",
+                file=f"images/{number}{index}.png",
+                sha256=f"{number}{index}" * 32,
+            )
+            factories.response(factories.page_unit(task, picture=picture, texts=("hat",)), values=[1, 0])
+        expected[name] = [picture]
+    ImageSet.objects.update(licence="CC0")
+    found = picture_sets(task.study)
+    assert {one.image_set.name: [each.image for each in one.pictures] for one in found} == expected
 
 
 def test_an_attribute_rated_alone_by_one_person_is_hidden_in_the_groups_of_the_source():
@@ -113,9 +184,9 @@ def test_an_attribute_rated_alone_by_one_person_is_hidden_in_the_groups_of_the_s
         group_name="Peruvian", text="lonely", out_votes=(2, 0, 0), from_source=study.stereotype_source
     )
     factories.response(factories.attribute_unit(task, "lonely"), values=[4])
-    few = read_few(study)[TaskKind.OFFENSIVENESS]
-    assert few.groups == {pair.group_id}
-    assert few.attributes[None] == {pair.attribute_id}
+    found = read_few(study)[TaskKind.OFFENSIVENESS]
+    assert found.groups == {pair.group_id}
+    assert found.attributes[None] == {pair.attribute_id}
 
 
 def test_somebody_unknown_is_one_person_more_behind_the_attributes_that_are_hidden():
@@ -125,14 +196,44 @@ def test_somebody_unknown_is_one_person_more_behind_the_attributes_that_are_hidd
         factories.response(hat, values=[4], who=factories.annotator())
     assert read_few(study)[TaskKind.VISUAL_NATURE].means == {None}
     factories.response(poor, values=[4])
-    few = read_few(study)[TaskKind.VISUAL_NATURE]
-    assert few.attributes[None] == {hat.attribute_id, poor.attribute_id}
-    assert few.means == set()
+    found = read_few(study)[TaskKind.VISUAL_NATURE]
+    assert found.attributes[None] == {hat.attribute_id, poor.attribute_id}
+    assert found.means == set()
+    study = cast.visual_study({"hat": [5, 5], "kind": [1, 1]}, name="unknown")
+    assert read_few(study)[TaskKind.VISUAL_NATURE].means == set(), "who may be four people"
+
+
+def test_what_is_hidden_of_a_group_is_hidden_by_itself():
+    assert few_of([(1, 5, 7)]) == Few(frozenset({1})), "with the group"
+    assert few_of([(None, 5, 7)]) == Few(attributes={None: frozenset({5})}, means=frozenset({None}))
+    of_three = [(1, 5, 7), (1, 5, 8), (1, 6, 8), (1, 6, 9)]
+    assert few_of(of_three) == Few(attributes={1: frozenset({5, 6})})
+    of_two = [*of_three[:2], (1, 6, 7), (1, 6, 8), (1, 4, 9), (1, 4, 8), (1, 4, 7)]
+    assert few_of(of_two) == Few(attributes={1: frozenset({5, 6})}, means=frozenset({1}))
+
+
+def test_what_either_of_two_hides_is_hidden():
+    one = Few(frozenset({1}), {2: frozenset({5}), 3: frozenset({5})}, frozenset({2}))
+    other = Few(frozenset({4}), {3: frozenset({6}), None: frozenset({5})}, frozenset({None}))
+    either = few._joined(one, other)
+    assert (either.groups, either.means) == ({1, 4}, {2, None})
+    assert either.attributes == {2: {5}, 3: {5, 6}, None: {5}}
 
 
 def test_how_many_answers_two_people_gave_is_not_told():
     study = factories.rating_study(name="words")
+    factories.attribute_unit(study.tasks.get(), purpose="gold")
+    [asked] = asked_tasks(study, {}, "en")
+    assert (asked.answers, asked.items) == (None, 3), "what is right is known of the fourth"
     people = {TaskKind.VISUAL_NATURE: Answers(number=40, people=2, unknown=0)}
     assert [asked.answers for asked in asked_tasks(study, people, "en")] == [None]
     people[TaskKind.VISUAL_NATURE] = Answers(number=40, people=3, unknown=0)
     assert [asked.answers for asked in asked_tasks(study, people, "en")] == [40]
+
+
+def test_consent_is_shown_in_the_language_of_the_reader_or_in_english_or_in_any():
+    study = factories.study(name="words")
+    assert consent_shown(study, "es") is None
+    for written, read in (("fr", "fr"), ("ar", "ar"), ("en", "en"), ("es", "es")):
+        ConsentText.objects.create(study=study, language=written, text=written)
+        assert consent_shown(study, "es-mx").text.language == read

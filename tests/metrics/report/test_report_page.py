@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 
 import pytest
 from django.urls import reverse
 
 from metrics.models import ScoreRun
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast
 from tests.metrics.report import world
@@ -26,8 +28,10 @@ def study(lead):
     return cast.depiction_study(name="small", title="Small", leads=[lead])
 
 
-def names_in(answer) -> set[str]:
+def names_in(answer, *, images: bool = True) -> set[str]:
+    """The files of a report that says whether it was made with images."""
     with zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as packed:
+        assert json.loads(packed.read("small-report/report.json"))["images"] == images
         return set(packed.namelist())
 
 
@@ -41,16 +45,26 @@ def test_without_scores_the_page_says_what_to_do_and_offers_no_download(client, 
 
 
 def test_a_lead_gets_the_report_as_a_zip(client, study):
+    before = client.get(reverse("report", args=["small"])).context["missing"]
     world.compute(study, "tendency")
-    assert "Download the report (ZIP)" in client.get(reverse("report", args=["small"])).text
+    page = client.get(reverse("report", args=["small"]))
+    assert page.context["missing"] == before - 1
+    assert "Download the report (ZIP)" in page.text
     answer = client.get(reverse("report_zip", args=["small"]), {"images": "yes"})
     assert answer["Content-Disposition"] == 'attachment; filename="small-report.zip"'
     assert {"small-report/index.html", "small-report/ar/index.html"} <= names_in(answer)
+    names_in(client.get(reverse("report_zip", args=["small"])), images=False)
 
 
 def test_the_button_requests_all_scores_once(client, study, monkeypatch):
+    # what waits for another study, or is in no report, is not counted
+    other = score_runs.request(study=factories.study("other"), metric="tendency", variant="corrected")
+    judged = ScoreRun.objects.get(pk=other.pk)
+    judged.pk, judged.study, judged.metric = None, study, "judge_scores"
+    judged.save()
     found = client.post(reverse("report_scores", args=["small"]), follow=True)
-    requested = set(ScoreRun.objects.values_list("metric", flat=True))
+    runs = ScoreRun.objects.exclude(pk__in=(other.pk, judged.pk))
+    requested = set(runs.values_list("metric", flat=True))
     assert {"tendency", "likelihood", "offensiveness", "agreement"} <= requested
     assert "tendency_difference" not in requested
     assert not any(name.startswith("judge") for name in requested)
@@ -79,7 +93,7 @@ def test_the_api_gives_the_zip_or_says_why_not(client, study):
     world.compute(study, "tendency")
     answer = client.get(path, {"images": "false"})
     assert answer["Content-Type"] == "application/zip"
-    assert "small-report/report.json" in names_in(answer)
+    assert "small-report/report.json" in names_in(answer, images=False)
     assert client.get(path, {"images": "perhaps"}).status_code == 400
     client.force_login(factories.user())
     assert client.get(path).status_code == 404

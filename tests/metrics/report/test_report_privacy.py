@@ -9,11 +9,21 @@ import pytest
 from django.utils import timezone
 
 from annotation.accounts.services import erasure
-from annotation.models import Judgement, ProfileAnswer, Response, Study
+from annotation.models import (
+    Attribute,
+    IdentityGroup,
+    Judgement,
+    ProfileAnswer,
+    Response,
+    Study,
+    TaskKind,
+)
 from metrics.league.kinds import METRICS as LEAGUES
+from metrics.models import Score
 from metrics.report import services
 from metrics.report.licences import open_licence
-from metrics.report.queries.people import merge_small, read_people
+from metrics.report.queries.few import Few, read_few
+from metrics.report.queries.people import Answers, answers_by_task, merge_small, read_people
 from metrics.report.queries.runs import stored_runs
 from metrics.report.refused import ReportRefused
 from metrics.score_runs import evaluation, registry
@@ -71,6 +81,7 @@ def test_a_group_that_two_people_judged_is_left_out(tmp_path):
     people = sorted(set(Response.objects.values_list("annotator", flat=True)))
     of_mexican = Response.objects.filter(unit__image__group__name="Mexican")
     of_mexican.filter(annotator=people[2]).update(annotator=people[1])
+    assert read_few(study)["depiction"] == Few(frozenset({IdentityGroup.objects.get(name="Mexican").pk}))
     world.compute(study, "likelihood")
     services.write(study=study, path=tmp_path / "report")
     table = (tmp_path / "report" / "tables" / "likelihood.csv").read_text()
@@ -86,6 +97,32 @@ def test_an_attribute_with_two_answers_is_left_out(tmp_path):
     table = (tmp_path / "report" / "tables" / "visual_nature.csv").read_text()
     assert "hat" in table
     assert "kind" not in table
+    world.compute(study, "agreement")
+    [agreement] = (one for one in stored_runs(study).shown if one.slug == "agreement")
+    left = set(agreement.scores().values_list("attribute__text", flat=True))
+    assert left == {"hat"}, "nor the whole, which shows the other by subtraction"
+
+
+def test_an_attribute_of_a_hidden_answer_is_hidden_over_all_groups_too():
+    study = cast.depiction_study(name="few")
+    people = sorted(set(Response.objects.values_list("annotator", flat=True)))
+    of_mexican = Judgement.objects.filter(response__unit__image__group__name="Mexican")
+    # each of two people, so that three answered about what is hidden, and means may be shown
+    for who, text in ((people[2], "hat"), (people[0], "sombrero")):
+        of_mexican.filter(response__annotator=who, option__attribute__text=text).delete()
+    of_mexican.filter(response__annotator=people[1], option__attribute=None).delete()
+    mexican, hidden = (
+        found.values_list("pk", flat=True)
+        for found in (
+            IdentityGroup.objects.filter(name="Mexican"),
+            Attribute.objects.filter(text__in=("hat", "sombrero")),
+        )
+    )
+    assert read_few(study)["depiction"] == Few(attributes={mexican.get(): frozenset(hidden)})
+    world.compute(study, "agreement")
+    [agreement] = stored_runs(study).shown
+    left = set(agreement.scores().values_list("group__name", "attribute__text"))
+    assert left == {(None, None), ("Mexican", None), ("Nepali", None), (None, "poor"), (None, "kind")}
 
 
 def test_totals_that_hold_a_hidden_group_are_left_out(tmp_path):
@@ -172,6 +209,26 @@ def test_scores_of_machine_judges_groups_of_annotators_and_other_studies_are_not
         run.save()
     assert shown(study) == {"tendency"}
     assert {one.metric.name for one in stored_runs(study).left_out} == set()
+    [stored] = stored_runs(study).shown
+    before = set(stored.scores())
+    hat = {"group": factories.group("Mexican"), "attribute": factories.attribute("hat")}
+    for what in ({"part": "study: other; x", "n": 9}, {"n": 2, **hat}):
+        Score.objects.create(run=stored.run, name="more", value=1, **what)
+    assert set(stored.scores()) == before, "nor those of two answers"
+    for what in ({"n": 3, **hat}, {"n": 2, "group": hat["group"]}):
+        before.add(Score.objects.create(run=stored.run, name="other", value=1, **what))
+    assert set(stored.scores()) == before
+
+
+def test_scores_whose_captions_or_vectors_are_gone_are_out_of_date(monkeypatch):
+    study = cast.depiction_study(name="gone")
+    world.compute(study, "tendency")
+
+    def gone(run):
+        raise ValueError("there is no embedding")
+
+    monkeypatch.setattr("metrics.score_runs.queries.is_stale", gone)
+    assert [one.reason for one in stored_runs(study).left_out] == ["outdated"]
 
 
 @pytest.mark.parametrize(
@@ -194,6 +251,13 @@ def test_profiles_are_counted_if_they_may_be_published_and_dates_are_months():
     for who in people:
         for field, value, may in (("gender", "woman", True), ("age_band", "25-34", who == people[0])):
             ProfileAnswer.objects.create(annotator_id=who, field=field, value=value, may_publish=may)
+        # a choice in somebody's own words, and one that there is not
+        for field, value, own in (("origin", "Asia", True), ("residence", "nowhere", False)):
+            ProfileAnswer.objects.create(
+                annotator_id=who, field=field, value=value, may_publish=True, self_described=own
+            )
+    elsewhere = factories.annotator()
+    ProfileAnswer.objects.create(annotator=elsewhere, field="gender", value="woman", may_publish=True)
     found = read_people(study)
     assert found.number == 3
     assert (found.first.isoformat(), found.last.isoformat()) == ("2026-03-01", "2026-03-01")
@@ -202,9 +266,31 @@ def test_profiles_are_counted_if_they_may_be_published_and_dates_are_months():
     ]
 
 
+def test_answers_that_do_not_count_and_those_of_other_studies_are_no_answers():
+    people = [factories.annotator() for _ in range(3)]
+    study = cast.visual_study({"hat": [5, 5, 4], "kind": [1, 1, 2]}, people=people, name="words")
+    cast.visual_study({"hat": [5]}, name="other")
+    assert answers_by_task(study) == {TaskKind.VISUAL_NATURE: Answers(number=6, people=3, unknown=0)}
+    answers = list(Response.objects.filter(unit__task__study=study).order_by("pk"))
+    for change in ({"current": False}, {"withdrawn_at": timezone.now()}, {"slot": None}):
+        Response.objects.filter(pk=answers.pop().pk).update(**change)
+        assert answers_by_task(study)[TaskKind.VISUAL_NATURE].number == len(answers)
+
+
+def test_somebody_unknown_is_one_person():
+    many = [Answers(9, people, unknown).are_few for people, unknown in ((2, 0), (0, 2), (1, 2), (3, 0))]
+    assert many == [True, True, False, False]
+
+
 def test_people_who_are_not_known_are_not_counted():
     study = cast.visual_study({"hat": [5, 5, 4]}, name="words")
     assert read_people(study).number is None
+    known = [factories.annotator() for _ in range(3)]
+    for name, people in (("one of four", [*known, None]), ("two", known[:2])):
+        said = {"hat": [5, 5, 4, 1][: len(people)]}
+        study = cast.visual_study(said, people=people, strata=["any"] * len(people), name=name)
+        found = read_people(study)
+        assert (found.number, found.profile) == (None, ()), name
     assert factories.study(name="empty").tasks.count() == 0
 
 

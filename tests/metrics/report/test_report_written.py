@@ -52,6 +52,9 @@ def test_a_folder_is_replaced_only_if_nothing_is_lost(small, folder):
     (folder / "report.json").write_text(json.dumps({**manifest, "study": "another"}))
     with pytest.raises(ReportRefused, match="something else than a report of study 'small'"):
         services.write(study=small, path=folder)
+    (folder / "report.json").write_text(json.dumps({**manifest, "program": "another 1.0"}))
+    with pytest.raises(ReportRefused, match="something else"):
+        services.write(study=small, path=folder)
     (folder / "report.json").unlink()
     with pytest.raises(ReportRefused, match="something else"):
         services.write(study=small, path=folder)
@@ -63,6 +66,8 @@ def test_a_folder_is_replaced_only_if_nothing_is_lost(small, folder):
         services.write(study=small, path=file)
     with pytest.raises(FileNotFoundError, match="Make it first"):
         services.write(study=small, path=folder / "no" / "where")
+    with pytest.raises(FileNotFoundError, match="Make it first"):
+        services.write(study=small, path=file / "where")
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "link to a folder", "in a folder"])
