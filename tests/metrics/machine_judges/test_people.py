@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annotation.models import Annotator, Image, Judgement, Response, TaskKind
+from annotation.models import Annotator, Image, Judgement, Purpose, Response, TaskKind, Unit
 from metrics.depiction.data import read_depiction
 from metrics.machine_judges import data
 from metrics.machine_judges.data import read_judge
@@ -31,6 +31,21 @@ def test_a_judge_that_answers_as_one_annotator_has_their_likelihoods():
         own = both.people.only(both.people.annotators == first.pk)
         assert [each.tolist() for each in both.judge.sums()] == [each.tolist() for each in own.sums()]
         assert set(both.judge.images.tolist()) == set(both.people.images.tolist())
+
+
+def test_people_are_told_apart_by_option_and_answer_though_nobody_knows_some():
+    study = cast.depiction_study()
+    found = read_judge(judge(study, TaskKind.DEPICTION, lambda *_: 0), study)
+    unknown = Response.objects.latest("pk")
+    Response.objects.filter(pk=unknown.pk).update(annotator=None)
+    before = read_people(study, found.task, found.items)
+    assert {*before.annotators[before.responses == unknown.pk].tolist()} == {-unknown.pk}
+    places = list(zip(before.options.tolist(), before.responses.tolist(), strict=True))
+    assert places == sorted(places)
+    gold = factories.page_unit(found.task, picture=unknown.unit.image, page=2)
+    Unit.objects.filter(pk=gold.pk).update(purpose=Purpose.GOLD)
+    factories.response(gold)
+    assert len(read_people(study, found.task, found.items).options) == len(places)
 
 
 def test_only_images_that_both_answered_are_shared():
