@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from generation.models import Run
+from metrics.associations.comparison import Pair
 from metrics.models import AssociationList
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -57,7 +58,7 @@ def test_the_page_of_figures_shows_who_judged_and_files_without_words(client, ma
     )
 
 
-def test_two_sides_are_compared_with_their_words_blurred(client, maker, found):
+def test_two_sides_are_compared_with_their_words_blurred(client, maker, found, monkeypatch):
     assert "Choose what to compare." in client.get(COMPARE).content.decode()
     other = a_list("other")
     for name, word in (("old", "zzslow"), ("old", "zzwise"), ("tall", "zzfast")):
@@ -73,6 +74,11 @@ def test_two_sides_are_compared_with_their_words_blurred(client, maker, found):
     text = client.get(COMPARE, {**sides, "list": "only_there"}).content.decode()
     assert '<span class="word" lang="en" dir="auto">zzwise</span>' in text
     assert "zzslow" not in text
+    monkeypatch.setattr("metrics.associations.views.results.PER_PAGE", 1)
+    second = client.get(COMPARE, {**sides, "list": "only_there", "page": "2"}).context
+    assert second["pairs"] == [Pair("tall", "zzfast")]
+    assert "page=" not in second["query"]
+    assert client.get(COMPARE, {**sides, "list": "odd"}).context["which"] == "shared"
     wrong = client.get(COMPARE, {**sides, "here": 10**6}).content.decode()
     assert "Select a valid choice" in wrong
 
@@ -135,7 +141,8 @@ def test_the_api_reads_what_the_pages_show_and_plans_what_the_forms_plan(found):
     ]
     assert program.get(f"{base}/figures/negative/csv").status_code == 200
     assert program.get(f"{base}/figures/toxic/csv").status_code == 409
-    assert program.get(f"{base}/figures/nothing/csv").status_code == 404
+    for file in ("nothing/csv", "negative/exe"):
+        assert program.get(f"{base}/figures/{file}").status_code == 404
     compared = program.get(f"association-runs/comparison?here={number}&there={number}&limit=1").json()
     assert (compared["shared"], compared["only_here"], compared["jaccard"]["value"]) == (2, 0, 1)
     assert (compared["pairs"], compared["after"]) == ([{"descriptor": "old", "word": "zzslow"}], 1)
