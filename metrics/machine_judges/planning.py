@@ -151,8 +151,8 @@ def plan_judge(*, recipe: JudgeRecipe, choice: Choice, name: str = "", limits: L
         task_version=task.version,
         boxes=choice.boxes,
         again=choice.again,
-        wording=choice.wording.strip() if choice.again else "",
-        languages=tuple(sorted(set(choice.languages))) if choice.again else (),
+        wording=choice.wording.strip(),
+        languages=tuple(sorted(set(choice.languages))),
         seed=choice.seed,
     )
     recipe = replace(recipe, design=design.as_json())

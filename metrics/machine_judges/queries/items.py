@@ -95,8 +95,7 @@ def matching(judge: Judge, ranked: Ranking, filters: ItemFilters) -> Ints:
 
 def choices(judge: Judge) -> Choices:
     """One query."""
-    groups = np.unique(judge.items.groups)
-    found = IdentityGroup.objects.filter(pk__in=groups[groups != NONE_OF_ABOVE].tolist())
+    found = IdentityGroup.objects.filter(pk__in=np.unique(judge.items.groups).tolist())
     return Choices(tuple(found.order_by("name", "pk")), tuple(sorted(set(judge.items.regions) - {""})))
 
 

@@ -61,9 +61,8 @@ def judge_combined_scores(inputs: Inputs) -> list[ScoreRow]:
 def _depicted(judge: Judge, part: AskedPart) -> Iterator[list[ScoreRow]]:
     asked = np.unique(part.clusters[part.inside])
     for both in both_frames(judge):
-        people = both.people.only(np.isin(both.people.images, asked))
         inside = np.isin(both.judge.images, asked)
-        frames = [people, both.judge.only(inside), both.judge.only(~inside), both.judge]
+        frames = [both.people, both.judge.only(inside), both.judge.only(~inside), both.judge]
         if all(len(frame.answers) for frame in frames):
             yield _of_group(frames)
 

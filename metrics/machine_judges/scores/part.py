@@ -77,10 +77,10 @@ def asked_part(judge: Judge) -> AskedPart:
     items, task = judge.items, judge.task
     check_part(task)
     _check_judged(judge)
-    slots = Slot.objects.filter(unit__task=task, unit__purpose=Purpose.DATA).order_by()
+    slots = Slot.objects.filter(unit__task=task).order_by()
     inside = np.isin(items.units, list(slots.values_list("unit", flat=True).distinct()))
-    people = read_people(judge.study, task, items)
-    return AskedPart(people.only(inside[people.options]), clusters(judge), inside)
+    # only answers that fill a slot count, so all of them are about the part
+    return AskedPart(read_people(judge.study, task, items), clusters(judge), inside)
 
 
 def _check_judged(judge: Judge) -> None:

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from generation.models import RunKind
-from metrics.associations.evaluation import AssociationsRefused, check_run, evaluate
+from generation.models import Answer, Run, RunKind
+from metrics.associations.evaluation import AssociationsRefused, check_run, digest, evaluate
 from metrics.associations.words import corrected_words, published_words
 from tests.metrics.associations import answered, plain
 
@@ -124,7 +124,26 @@ def test_where_nothing_was_planted_hardly_anything_is_significant():
     assert setting.facts["significant"] > 0  # as published, a score that grows with tf is significant anyway
 
 
+def test_answers_in_no_setting_or_about_nobody_are_left_out():
+    old = answered.group("old", "age")
+    given = [(old, "t2t-noun/1/k", 1, "[kind]"), (old, "odd/1/k", 1, "[keen]")]
+    [setting] = evaluate(answered.run([*given, (None, "t2t-noun/2/k", 1, "[kin]")])).settings()
+    assert {row.word for row in setting.associations} == {"kind"}
+    assert setting.facts["documents"] == 1
+
+
+def test_the_digest_changes_with_every_answer():
+    run = answered.run([(None, f"t2t-noun/{row}/k", 1, "[kind]") for row in (1, 2)])
+    digests = [digest(run)]
+    Answer.objects.order_by("pk").first().delete()
+    digests.append(digest(run))
+    answered.add(run, [(None, "t2t-noun/3/k", 1, "[kind]")])
+    digests.append(digest(run))
+    assert len(set(digests)) == 3
+
+
 def test_a_run_for_something_else_is_refused():
-    run = answered.run([], purpose="candidates")
-    with pytest.raises(AssociationsRefused, match="import_answers --layout biasdora"):
-        check_run(run)
+    pictures = Run(kind=RunKind.IMAGES, recipe={"design": {"purpose": "associations"}})
+    for run in (answered.run([], purpose="candidates"), pictures):
+        with pytest.raises(AssociationsRefused, match="import_answers --layout biasdora"):
+            check_run(run)

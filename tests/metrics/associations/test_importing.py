@@ -9,8 +9,9 @@ from django.core.management import CommandError, call_command
 from annotation.models import IdentityGroup
 from generation.models import Answer, Job, Run, RunKind, RunState
 from metrics.associations.answers_csv import name_in_id
-from metrics.associations.askings import LETTERS
+from metrics.associations.askings import LETTERS, Setting
 from metrics.associations.evaluation import evaluate
+from metrics.associations.services.importing import import_associations
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -96,6 +97,20 @@ def test_every_cell_of_words_is_an_answer_of_its_run(tmp_path):
 def test_runs_may_be_counted_from_0(tmp_path):
     load(write(tmp_path / "t.csv", row("An old person is", 0), row("An old person is", "1.0")))
     assert set(Job.objects.values_list("number", flat=True)) == {1, 2}
+    Run.objects.all().delete()
+    rows = [[f"a_target_teen_{number}.png", "A boy.", number] for number in (0, 1)]
+    texts = write(tmp_path / "texts.csv", *rows, columns=["id", "generated_output", "run"])
+    load(texts, modality="i2t", setting="lexical")
+    assert set(Job.objects.values_list("number", flat=True)) == {1, 2}
+
+
+def test_the_run_is_of_whoever_imported_it_and_has_the_settings_that_are_known(tmp_path):
+    table, who = write(tmp_path / "t.csv", row("An old person is", 1)), factories.user()
+    run = import_associations(
+        path=table, setting=Setting.SINGULAR, model="m", by=who, settings={"temperature": 0.5}
+    ).run
+    assert (run.created_by, run.recipe["temperature"]) == (who, 0.5)
+    assert "groups" not in run.recipe["design"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +141,9 @@ def test_texts_belong_to_the_groups_that_their_image_names(tmp_path):
     factories.group("Asian person", axis="race_colour")
     IdentityGroup.objects.create(name="asian person", axis="nationality", demonym="x")
     listed = tmp_path / "list.csv"
-    listed.write_text("dimension,singular\ngender,grandmother\nage,grandmother\n")
+    listed.write_text(
+        "dimension,singular,plural\ngender,grandmother,\nage,grandmother,\nage,elder,elder people\n"
+    )
     table = write(
         tmp_path / "t.csv",
         ["id_0_target_asian_person_3.png", "A man, smiling.", ""],
@@ -134,6 +151,7 @@ def test_texts_belong_to_the_groups_that_their_image_names(tmp_path):
         ["id_2_target_stranger_1.png", "Somebody.", ""],
         ["id_3_target_stranger_1.png", "  ", ""],
         ["id_4_target_teen_1.png", "A boy.", "Age"],
+        ["id_5_target_elder_people_1.png", "A man.", ""],
         columns=["id", "generated_output", "bias_type"],
     )
     load(table, modality="t2i", descriptors=listed)
@@ -145,9 +163,11 @@ def test_texts_belong_to_the_groups_that_their_image_names(tmp_path):
         ("t2i-singular/2", "grandmother", "age"),
         ("t2i-singular/3", "stranger", "other"),
         ("t2i-singular/5", "teen", "age"),
+        ("t2i-singular/6", "elder", "age"),
     ]
     several = IdentityGroup.objects.filter(name__iregex="asian person|grandmother")
     assert run.recipe["design"]["groups"] == sorted(several.values_list("pk", flat=True))
+    assert {*run.recipe["design"]["groups"]} <= {*evaluate(run).groups}
     assert Answer.objects.filter(run=run).first().extra == {"image": "id_0_target_asian_person_3.png"}
     # the catalogue grows, and the file is the same
     factories.group("stranger2", axis="age")

@@ -94,6 +94,12 @@ def test_the_table_is_searched_and_sorted_in_a_fixed_number_of_queries(
     assert ">keen<" not in get(client, run, show="all", word="kin")
     assert "No association like this" in get(client, run, word="zebra")
     assert ">icannotsay.<" in get(client, run, variant="published", show="all")
+    url, published = reverse("model_associations", args=[run.pk]), {"variant": "published", "show": "all"}
+    for direction in ("asc", "desc"):
+        rows = client.get(url, {**published, "sort": "z", "dir": direction}).context["rows"]
+        assert rows[-1][2]["z"] is None
+    assert [client.get(url, each).context["sort"] for each in ({}, published)] == ["z", "score"]
+    assert client.get(url, {"page": "2", "word": "kin"}).context["query"] == "word=kin&"
     source = factories.source("known")
     Association.objects.create(
         source=source, group=found.associations.get(word="keen").group, attribute=factories.attribute("keen")
@@ -115,9 +121,10 @@ def test_words_are_blurred_until_somebody_asks_for_them(client, lead, run, found
 
 
 def test_a_descriptor_shows_all_that_was_said_and_a_word_its_sentences(client, lead, run, found, groups):
-    page = text(client.get(reverse("association_descriptor", args=[run.pk, groups[0].pk])))
-    assert ">tall<" in page
-    assert "The name also stands in:" in page
+    answer = client.get(reverse("association_descriptor", args=[run.pk, groups[0].pk]))
+    assert ">tall<" in text(answer)
+    assert "The name also stands in:" in text(answer)
+    assert answer.context["others"] == [groups[1]]
     one = found.associations.get(group=groups[1], word="kind")
     page = text(client.get(reverse("model_association", args=[run.pk, one.pk])))
     # the answers about both groups of this name, because they are pooled
@@ -174,10 +181,42 @@ def test_the_api_says_the_same(client, lead, run, groups):
         ("gender", "kind", 60),
     ]
     assert len(client.get(f"{path}/pairs/{rows[0]['id']}").json()["answers"]) == MOST_ASKINGS
+    assert api(client, "post", run.pk).status_code == 200
     made = api(client, "post", f"{run.pk}/study", {"name": "asked"})
     assert made.json() == {"study": "asked", "source": "asked"}
-    unknown = {"name": "other", "image_set": "none", "kind": "depiction"}
-    assert api(client, "post", f"{run.pk}/study", unknown).status_code == 422
+    for kind in ("depiction", "association"):
+        unknown = {"name": "other", "image_set": "none", "kind": kind}
+        assert api(client, "post", f"{run.pk}/study", unknown).status_code == 422
+
+
+def test_nothing_is_shown_while_a_worker_reads_and_a_list_that_failed_is_tried_again(
+    client, lead, run, found, groups
+):
+    path = f"/api/v1/association-runs/{run.pk}"
+    AssociationList.objects.update(state=JobState.PENDING)
+    page = client.get(reverse("model_associations", args=[run.pk]))
+    assert "A worker is reading" in text(page)
+    assert "rows" not in page.context
+    about = reverse("association_descriptor", args=[run.pk, groups[0].pk])
+    assert client.get(about).status_code == 404
+    assert client.get(path).json()["settings"] == client.get(f"{path}/pairs").json()["results"] == []
+    assert api(client, "post", f"{run.pk}/study", {"name": "asked"}).status_code == 409
+    for find in (lambda: act(client, run, "find"), lambda: api(client, "post", run.pk)):
+        AssociationList.objects.update(state=JobState.FAILED, error="no memory")
+        find()
+        assert AssociationList.objects.get().state == JobState.PENDING
+
+
+def test_an_association_belongs_to_its_run_and_a_run_for_something_else_has_none(client, lead, found):
+    pair = found.associations.first().pk
+    other, odd = answered.run(name="other"), answered.run(name="odd", purpose="candidates")
+    for address in (
+        reverse("model_association", args=[other.pk, pair]),
+        f"/api/v1/association-runs/{other.pk}/pairs/{pair}",
+        reverse("model_associations", args=[odd.pk]),
+    ):
+        assert client.get(address).status_code == 404
+    assert api(client, "post", odd.pk).status_code == 404
 
 
 def test_the_command_prints_both_variants(run, capsys):

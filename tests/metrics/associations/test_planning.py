@@ -17,7 +17,9 @@ from generation.recipes.recipes import ImageRecipe, as_json
 from metrics.associations import planning
 from metrics.associations.askings import Descriptor, Modality, Setting, settings_of
 from metrics.associations.descriptors import DescriptorList, read_descriptors
+from metrics.associations.groups import find_groups
 from metrics.associations.prompts import Instruction, changes_of_text, read_prompts
+from metrics.associations.services import descriptors
 from metrics.associations.services.descriptors import ensure_groups, with_groups
 from tests import factories
 
@@ -95,6 +97,13 @@ def test_groups_are_found_or_made_once_on_each_dimension():
         *("widow", "widow", "widow", "widows", "a", ""),
     )
     assert ensure_groups(asked) == ids
+
+
+def test_a_group_that_somebody_adds_meanwhile_is_found(monkeypatch):
+    known = factories.group("widow", axis="age")
+    looked = iter([[None]])
+    monkeypatch.setattr(descriptors, "find_groups", lambda asked: next(looked, None) or find_groups(asked))
+    assert ensure_groups([Descriptor("age", "widow")]) == [known.pk]
 
 
 def test_images_are_made_once_for_each_prompt_in_sets_of_their_own():

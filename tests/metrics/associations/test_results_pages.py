@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from generation.models import Run
+from metrics.associations.comparison import Pair
 from metrics.models import AssociationList
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -42,6 +43,8 @@ def test_the_page_of_figures_shows_who_judged_and_files_without_words(client, ma
     assert "asked-level" in text
     assert "2 of 2 sentences are answered. 1 answer has no level and is left out." in text
     assert "No toxicity is known of these pairs." in text
+    odd = client.get(url("association_figures", found), {"variant": "odd"})
+    assert odd.context["variant"] == "corrected"
     assert "zzslow" not in text
     assert "zzloud" not in text
     [picture] = re.findall(r'<img src="(/associations/[^"]+)"', text)
@@ -57,7 +60,7 @@ def test_the_page_of_figures_shows_who_judged_and_files_without_words(client, ma
     )
 
 
-def test_two_sides_are_compared_with_their_words_blurred(client, maker, found):
+def test_two_sides_are_compared_with_their_words_blurred(client, maker, found, monkeypatch):
     assert "Choose what to compare." in client.get(COMPARE).content.decode()
     other = a_list("other")
     for name, word in (("old", "zzslow"), ("old", "zzwise"), ("tall", "zzfast")):
@@ -73,6 +76,11 @@ def test_two_sides_are_compared_with_their_words_blurred(client, maker, found):
     text = client.get(COMPARE, {**sides, "list": "only_there"}).content.decode()
     assert '<span class="word" lang="en" dir="auto">zzwise</span>' in text
     assert "zzslow" not in text
+    monkeypatch.setattr("metrics.associations.views.results.PER_PAGE", 1)
+    second = client.get(COMPARE, {**sides, "list": "only_there", "page": "2"}).context
+    assert second["pairs"] == [Pair("tall", "zzfast")]
+    assert "page=" not in second["query"]
+    assert client.get(COMPARE, {**sides, "list": "odd"}).context["which"] == "shared"
     wrong = client.get(COMPARE, {**sides, "here": 10**6}).content.decode()
     assert "Select a valid choice" in wrong
 
@@ -118,10 +126,13 @@ def test_only_those_who_make_images_see_them_and_only_once_they_are_found(client
     client.force_login(lead)
     assert {client.get(address).status_code for address in (COMPARE, *addresses)} == {404}
     assert Program(lead).get(f"association-runs/{found.run_id}/results").status_code == 404
-    client.force_login(factories.user(lead=True))
+    maker = factories.user(lead=True)
+    client.force_login(maker)
     assert {client.get(address).status_code for address in addresses} == {200}
     AssociationList.objects.update(state="pending")
     assert {client.get(address).status_code for address in addresses} == {404}
+    assert Program(maker).get(f"association-runs/{found.run_id}/results").status_code == 404
+    assert not client.get(COMPARE, {"here": found.run_id, "there": found.run_id}).context["form"].is_valid()
 
 
 def test_the_api_reads_what_the_pages_show_and_plans_what_the_forms_plan(found):
@@ -135,12 +146,22 @@ def test_the_api_reads_what_the_pages_show_and_plans_what_the_forms_plan(found):
     ]
     assert program.get(f"{base}/figures/negative/csv").status_code == 200
     assert program.get(f"{base}/figures/toxic/csv").status_code == 409
-    assert program.get(f"{base}/figures/nothing/csv").status_code == 404
-    compared = program.get(f"association-runs/comparison?here={number}&there={number}&limit=1").json()
+    for file in ("nothing/csv", "negative/exe"):
+        assert program.get(f"{base}/figures/{file}").status_code == 404
+    sides = f"association-runs/comparison?here={number}&there={number}"
+    compared = program.get(f"{sides}&limit=1").json()
     assert (compared["shared"], compared["only_here"], compared["jaccard"]["value"]) == (2, 0, 1)
     assert (compared["pairs"], compared["after"]) == ([{"descriptor": "old", "word": "zzslow"}], 1)
+    both = program.get(f"{sides}&limit=2").json()
+    assert (len(both["pairs"]), both["after"]) == (2, None)
+    assert program.get(f"{sides}&after=1").json()["pairs"] == both["pairs"][1:]
+    assert program.get(f"{sides}&there_setting=t2t-noun").json()["shared"] == 0
     dry = program.post(f"{base}/judgements/sentiment?dry_run=true", {"backend": "vader"})
     assert (dry.status_code, dry.json()["total"], dry.json()["run"]) == (200, 2, None)
+    pair(found, "old", "zzwise", significant_corrected=False)
+    every = {"backend": "vader", "all_pairs": True, "name": " mine "}
+    dry = program.post(f"{base}/judgements/sentiment?dry_run=true", every).json()
+    assert (dry["total"], dry["name"]) == (3, "mine")
     planned = program.post(f"{base}/judgements/level", {"backend": "fake", "prompt": "Rate {sentence}"})
     assert planned.status_code == 201
     run = Run.objects.get(pk=planned.json()["run"])

@@ -192,6 +192,16 @@ def test_unsure_has_no_place_on_a_scale_of_numbers():
 
 
 @pytest.mark.django_db
+def test_on_a_scale_of_numbers_a_near_answer_is_better_than_a_far_one():
+    """The judge gives nobody's answer, but one between those of people."""
+    answers = ([5, 5, 2], [2, 5, 5], [5, 2, 5])
+    ratings = {f"word {place}": answers[place % 3] for place in range(6)}
+    study = cast.visual_study(ratings, people=[factories.annotator() for _ in range(3)])
+    judge(study, TaskKind.VISUAL_NATURE, lambda *_: 4, name="j")
+    assert scores(study, least="2")["advantage"].value == 1
+
+
+@pytest.mark.django_db
 def test_it_needs_three_people_who_are_identified():
     study = cast.depiction_study()
     judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute_id is None), name="j")
@@ -209,6 +219,7 @@ def test_it_needs_three_people_who_are_identified():
         ("epsilon", "nan"),
         ("epsilon", "1.5"),
         ("least", "1"),
+        ("least", "1000001"),
         ("least", "²"),
         ("least", "-3"),
     ],

@@ -11,10 +11,20 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation.models import Annotator, Box, Judgement, Response, TaskKind
+from annotation.models import (
+    Annotator,
+    Association,
+    Box,
+    IdentityGroup,
+    Judgement,
+    Option,
+    Response,
+    TaskKind,
+    Unit,
+)
 from generation.models import Answer
 from metrics.machine_judges.disagreement import UNSURE, rank
-from metrics.machine_judges.queries.item_rows import SAMPLES_SHOWN, TEXT_SHOWN
+from metrics.machine_judges.queries.item_rows import SAMPLES_SHOWN, TEXT_SHOWN, ItemRow
 from metrics.machine_judges.queries.items import answered_judge_or_404, choices
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
@@ -163,6 +173,13 @@ def test_filters(study, lead, query, expected):
     type(nepali).objects.filter(pk=nepali.pk).update(region="South Asia")
     run = judge(study, TaskKind.DEPICTION, hats)
     assert len(rows_of(study, run, lead, query.format(nepali=nepali.pk, hat=hat.pk))) == expected
+
+
+def test_an_item_without_an_image_is_about_the_group_of_its_association():
+    group = IdentityGroup(name="Thai")
+    for unit, about in ((Unit(association=Association(group=group)), group), (Unit(), None)):
+        row = ItemRow(Option(unit=unit), 0, "", 0, 0, None, labels=[], said=[])
+        assert row.group is about
 
 
 def test_pages_of_the_list(study, lead, client):

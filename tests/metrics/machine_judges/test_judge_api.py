@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import Option, Purpose, Study, TaskKind, Unit
+from annotation.models import Image, Option, Purpose, Study, Task, TaskKind, Unit
 from generation.models import Run, RunState
 from generation.plans.errors import PlanRefused
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
-from metrics.machine_judges.planning import Choice, plan_judge
+from metrics.machine_judges.planning import Choice, languages_of, plan_judge
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics import cast
@@ -29,6 +29,7 @@ def words(*leads) -> Study:
 def test_every_setting_comes_into_the_plan(maker):
     study = cast.depiction_study(name="hats", leads=[maker])
     study.tasks.get().units.first().image.image_set.images.update(file="made-up.png", sha256="0" * 64)
+    study.tasks.update(image_set=factories.image_set())
     task = study.tasks.get()
     text = {"wording": "¿Se ve [attr]?", "instructions": "Mira."}
     task.translations = {"es": text}
@@ -150,6 +151,12 @@ def test_what_the_form_of_a_study_does_not_offer_is_not_ignored(maker, change):
     assert not Run.objects.exists()
 
 
+def test_a_judge_can_be_asked_in_other_languages_of_the_program_that_the_wording_is_in():
+    of_study = {code: {"wording": "¿[attr]?"} for code in ("es", "en", "ar", "xx")}
+    assert languages_of(Task(wording="Is it [attr]?", translations=of_study)) == ["ar", "es"]
+    assert languages_of(Task(wording="Is it [attr]?", translations={"es": {"instructions": "Mira."}})) == []
+
+
 def test_a_judge_is_asked_about_the_data_of_the_newest_version(maker):
     study = words(maker)
     newest = factories.task(study, kind=TaskKind.VISUAL_NATURE, version=2)
@@ -164,13 +171,42 @@ def test_a_page_of_one_attribute_has_no_other_order(maker):
     factories.page_unit(study.tasks.get(), picture=factories.image(index=9), texts=["hat"])
     name_files(study)
     choice = Choice(study=study, task="depiction", again=5)
-    assert plan_judge(recipe=DescriptionRecipe(backend="fake"), choice=choice).total == 5 + 4
+    plan = plan_judge(recipe=DescriptionRecipe(backend="fake"), choice=choice)
+    assert plan.total == 5 + 4
+    for asking in plan.askings:
+        image = Image.objects.get(pk=asking.image_id)
+        assert (asking.group_id, asking.attribute_id) == (image.group_id, None)
+
+
+COMPLETIONS = CompletionRecipe(backend="fake")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "choice", "said"),
+    [
+        (COMPLETIONS, {"boxes": "miles"}, "choose one of none, pixels, thousandths"),
+        (COMPLETIONS, {"boxes": "pixels"}, "so it has no boxes"),
+        (COMPLETIONS, {"languages": ("es",)}, "are for items that are asked about again"),
+        (COMPLETIONS, {"again": 1, "wording": "Can [id] be [attr]?"}, "must have the same places"),
+        (COMPLETIONS, {"again": 1, "languages": ("es",)}, "cannot be asked in: es. It can in: no other"),
+        (DescriptionRecipe(backend="fake"), {}, "Ask a language model: plan completions"),
+        (COMPLETIONS, {"task": "depiction"}, "It has: none yet"),
+    ],
+)
+def test_a_plan_that_cannot_be_says_why(recipe, choice, said):
+    study = factories.study("words")
+    if "task" not in choice:
+        factories.attribute_unit(factories.task(study, wording="Can [attr] be seen?"), "hat")
+    with pytest.raises(PlanRefused) as refused:
+        plan_judge(recipe=recipe, choice=Choice(**{"study": study, "task": "visual_nature", **choice}))
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(("times", "temperature", "said"), [(1, 0.0, False), (2, 0.0, True), (2, 0.5, False)])
 def test_many_answers_at_temperature_0_are_said_to_be_one(maker, times, temperature, said):
     recipe = CompletionRecipe(backend="fake", times=times, temperature=temperature)
-    plan = plan_judge(recipe=recipe, choice=Choice(study=words(maker), task="visual_nature"))
+    choice = Choice(study=words(maker), task="visual_nature", again=1, wording=" ")
+    plan = plan_judge(recipe=recipe, choice=choice)
     assert any("always gives the same answer" in note for note in plan.notes) == said
 
 
@@ -180,8 +216,16 @@ def test_an_asking_is_of_the_group_and_the_attribute_of_its_item(maker):
     of = factories.association(text="hat")
     unit = Unit.objects.create(task=task, position=1, association=of)
     Option.objects.create(unit=unit, attribute=of.attribute, position=1)
+    task.translations = {"es": {"wording": "¿[id] son [attr]?"}}
+    task.save()
     recipe = CompletionRecipe(backend="fake")
-    [asking] = plan_judge(recipe=recipe, choice=Choice(study=study, task=task.kind)).askings
+    choice = Choice(
+        study=study, task=task.kind, again=1, wording=" Do [id] wear a [attr]?", languages=("es", "es")
+    )
+    asking, _order, wording, spanish = plan_judge(recipe=recipe, choice=choice).askings
+    assert "Mexican are hat." in asking.prompt
+    assert "Do Mexican wear a hat?" in wording.prompt
+    assert "¿Mexican son hat?" in spanish.prompt
     assert (asking.group_id, asking.attribute_id, asking.image_id) == (of.group_id, of.attribute_id, None)
 
 
@@ -195,4 +239,5 @@ def test_images_without_a_file_are_counted_once_and_only_those_of_data(maker):
     Unit.objects.filter(pk=gold.pk).update(purpose=Purpose.GOLD)
     choice = Choice(study=study, task="depiction")
     plan = plan_judge(recipe=DescriptionRecipe(backend="fake"), choice=choice)
+    assert plan.total == 4
     assert next(note for note in plan.notes if "without a file" in note).endswith("left out: 1.")

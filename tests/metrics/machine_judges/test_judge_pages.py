@@ -108,7 +108,11 @@ def test_an_empty_list_says_what_to_do_next(client, maker):
 def test_judges_of_other_studies_are_not_listed(client, maker):
     study, other = words(maker), factories.rating_study(name="other")
     planned(other, TaskKind.VISUAL_NATURE, name="of-another")
+    odd = planned(study, TaskKind.VISUAL_NATURE, name="for-something-else")
+    odd.recipe["design"]["purpose"] = "associations"
+    odd.save()
     assert "of-another" not in page(client, study)
+    assert "for-something-else" not in page(client, study)
     page(client, other, status=404)
     assert client.get(reverse("new_judge", args=["other"])).status_code == 404
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annotation.models import Annotator, Image, Judgement, Response, TaskKind
+from annotation.models import Annotator, Image, Judgement, Purpose, Response, TaskKind, Unit
 from metrics.depiction.data import read_depiction
 from metrics.machine_judges import data
-from metrics.machine_judges.data import read_judge
+from metrics.machine_judges.data import read_items, read_judge
 from metrics.machine_judges.people import both_frames, read_people
 from metrics.machine_judges.readings import verdicts
 from metrics.machine_judges.scores import alternative
@@ -31,6 +31,21 @@ def test_a_judge_that_answers_as_one_annotator_has_their_likelihoods():
         own = both.people.only(both.people.annotators == first.pk)
         assert [each.tolist() for each in both.judge.sums()] == [each.tolist() for each in own.sums()]
         assert set(both.judge.images.tolist()) == set(both.people.images.tolist())
+
+
+def test_people_are_told_apart_by_option_and_answer_though_nobody_knows_some():
+    study = cast.depiction_study()
+    found = read_judge(judge(study, TaskKind.DEPICTION, lambda *_: 0), study)
+    unknown = Response.objects.latest("pk")
+    Response.objects.filter(pk=unknown.pk).update(annotator=None)
+    before = read_people(study, found.task, found.items)
+    assert {*before.annotators[before.responses == unknown.pk].tolist()} == {-unknown.pk}
+    places = list(zip(before.options.tolist(), before.responses.tolist(), strict=True))
+    assert places == sorted(places)
+    first = found.task.units.order_by("pk").first()
+    Unit.objects.filter(pk=first.pk).update(purpose=Purpose.GOLD)
+    of_gold = Judgement.objects.filter(response__unit=first).count()
+    assert len(read_people(study, found.task, read_items(found.task)).options) == len(places) - of_gold
 
 
 def test_only_images_that_both_answered_are_shared():
@@ -85,9 +100,13 @@ def test_the_alternative_annotator_test_counts_one_version_of_the_task_before_it
     study = cast.depiction_study()
     judge(study, TaskKind.DEPICTION, lambda option, *_: int(option.attribute_id is None), name="j")
     another_version(study)
-    alternative.check_inputs(study, {"judge": "j", "epsilon": "0.1", "least": "16"})
+    for epsilon in ("0", "0.1", "1"):
+        alternative.check_inputs(study, {"judge": "j", "epsilon": epsilon, "least": "16"})
     with pytest.raises(NothingToCompute, match="least"):
         alternative.check_inputs(study, {"judge": "j", "epsilon": "0.1", "least": "17"})
+    Response.objects.filter(annotator=Annotator.objects.first()).update(annotator=None)
+    with pytest.raises(NothingToCompute, match="least"):
+        alternative.check_inputs(study, {"judge": "j", "epsilon": "0.1", "least": "16"})
 
 
 def test_the_verdicts_of_a_judge_are_found_once(monkeypatch):

@@ -10,10 +10,12 @@ from django.core.files.base import ContentFile
 from PIL import Image as Picture
 
 from annotation.models import Image, TaskKind
+from generation.backends.base import FILTERED
 from generation.jobs.services.work import work
+from generation.models import Answer
 from generation.runs.services import start
 from metrics.machine_judges.answers_csv import stream_answers
-from metrics.machine_judges.data import read_judge
+from metrics.machine_judges.data import answers_stamp, read_items, read_judge
 from metrics.machine_judges.parsing import Problem
 from metrics.machine_judges.readings import PROBLEMS, counted_problems
 from tests.metrics import cast
@@ -73,6 +75,38 @@ def test_what_cannot_be_read_is_counted():
     found = read_judge(answer(run, lambda job: next(texts)), study)
     assert counted_problems(found.readings) == {Problem.UNREADABLE: 1, Problem.OUTSIDE: 1}
     assert not len(found.verdicts().options)
+
+
+def test_answers_to_what_was_not_asked_are_left_out_and_withheld_ones_are_not_read():
+    study = cast.visual_study({"hat": [5, 5, 5], "kind": [1, 1, 1]})
+    run = judge(study, TaskKind.VISUAL_NATURE, lambda *_: 5)
+    first, second = run.jobs.order_by("key")
+    text = first.answer.text
+    for key in ("odd", "99.base", "1.order"):
+        first.pk, first.key = None, key
+        first.save()
+        Answer.objects.create(job=first, run=run, text=text)
+    Answer.objects.filter(job=second).update(ended=FILTERED)
+    found = read_judge(run, study).readings
+    assert found.asked == {"base": 2}
+    assert counted_problems(found) == {Problem.WITHHELD: 1}
+    stamp = answers_stamp(run)
+    run.answers.order_by("job").first().delete()
+    first.pk, first.key = None, "odd.2"
+    first.save()
+    Answer.objects.create(job=first, run=run, text=text)
+    assert answers_stamp(run) != stamp
+    unanswered = [planned(study, TaskKind.VISUAL_NATURE, name=name) for name in ("one", "two")]
+    assert answers_stamp(unanswered[0]) != answers_stamp(unanswered[1])
+
+
+def test_items_are_in_the_order_of_the_task_and_a_box_beside_the_image_is_none():
+    study = cast.depiction_study()
+    run = judge(study, TaskKind.DEPICTION, hats, boxes=lambda _: [[600, 600, 700, 700]])
+    assert counted_problems(read_judge(run, study).readings) == {Problem.BOX: 4}
+    study.tasks.get().units.filter(position=1).update(position=9)
+    positions = read_items(study.tasks.get()).positions.tolist()
+    assert positions == sorted(positions)
 
 
 def test_each_unusable_answer_keeps_its_unit_variant_and_sample():

@@ -14,7 +14,7 @@ from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, TaskKind
 from generation.models import Run, RunState
 from metrics.machine_judges.queries import requests as asked
-from metrics.machine_judges.queries.results import MOST_Q
+from metrics.machine_judges.queries.results import MOST_Q, results
 from metrics.models import ScoreRun
 from tests import factories
 from tests.metrics import cast
@@ -72,6 +72,10 @@ def test_without_scores_the_page_says_what_the_judge_is(client, run):
     assert "No scores yet." in html
     assert "has not heard those who differ" in html
     assert "Its answers are in no score of the study" in html
+
+
+def test_unknown_groups_of_annotators_are_all_of_them(client, run):
+    assert client.get(address(run), {"by": "height"}).context["by"] == "none"
 
 
 def test_scores_are_asked_for_with_the_judge_by_name(client, study, run):
@@ -159,6 +163,7 @@ def test_without_peoples_answers_it_is_still_known_how_stable_it_is(client, stud
     score_run(study, run, "judge_agreement", rows)
     page = shown(client, run)
     assert "Nothing can be compared yet" in page
+    assert results(study, run).readings == ()
     assert "The choices in another order 0.800" in page
     assert "nothing was answered (1 of 4)" in page
 
@@ -190,7 +195,8 @@ def test_the_places_where_it_fails_are_sorted_and_marked(client, study, run):
     women = agreement(f"{ALL}; region: Europe; annotators: woman", 40.0, 80.0, (-40.0, -50.0, -30.0), q=0.0)
     more = agreement(f"{ALL}; region: Africa", 80.0, 70.0, (10.0, 2.0, 18.0), q=0.02)
     unknown = agreement(f"{ALL}; region: East Asia", None, None, None)
-    with_agreement(study, run, [*women, *more, *unknown], by="gender")
+    ordinal = agreement("reading: ordinal; region: Oceania", 80.0, 70.0, 10.0)
+    with_agreement(study, run, [*women, *more, *unknown, *ordinal], by="gender")
     html = client.get(address(run), {"by": "gender"}).text
     rows = rows_of(html, "By region and group of annotators")
     assert [row[0] for row in rows] == [
@@ -215,6 +221,8 @@ def test_groups_and_the_worst_attributes_are_listed(client, study, run):
     for place, word in enumerate(words):
         rows += agreement(ALL, 50.0, 70.0, float(place - 20), attribute=word)
     rows += agreement(ALL, 5.0, 95.0, -90.0, group=mexican, attribute=words[24])
+    for about in ({"group": mexican}, {"attribute": words[24]}):
+        rows += agreement("reading: ordinal", 1.0, 99.0, -98.0, **about)
     rows += agreement(ALL, None, None, None, attribute=factories.attribute("unknown"))
     with_agreement(study, run, rows)
     html = client.get(address(run)).text
@@ -222,6 +230,7 @@ def test_groups_and_the_worst_attributes_are_listed(client, study, run):
     assert (group, judged) == ("Mexican less than people", "60.0 n = 40")
     listed = rows_of(html, "The attributes with the lowest differences")
     assert [row[0] for row in listed] == [f"word {place:02}" for place in range(20)]
+    assert results(study, run).overall.scores["judge_percentage"].value == 62.0
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -276,7 +285,10 @@ def test_scores_stand_beside_those_of_people(client, study, run):
             ("_q", "difference", 0.02),
         )
     ]
-    whole = [("theta", "of: judge", float("inf"), {})]
+    whole = [
+        ("theta", "of: judge", float("inf"), {}),
+        ("theta", "of: judge", 9.0, {"attribute": factories.attribute("a word")}),
+    ]
     score_run(study, run, "judge_scores", [*rows, *whole])
     html = client.get(address(run)).text
     table = rows_of(html, "θ: L\\(stereo\\) divided by L\\(random\\)")

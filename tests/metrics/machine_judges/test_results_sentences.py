@@ -46,6 +46,12 @@ def test_nothing_is_said_of_what_is_not_known():
     assert sentences.finding(Results({}), {}) == []
 
 
+def test_agreement_about_everything_is_that_of_equal_answers():
+    ordinal, nominal = AgreementRow({}, reading="ordinal"), AgreementRow({})
+    assert Results({}, readings=(ordinal, nominal)).overall is nominal
+    assert Results({}, readings=(ordinal,)).overall is None
+
+
 def test_the_worst_place_has_a_q_below_one_in_twenty():
     """The interval alone would name the most extreme of many places, which chance makes extreme."""
     few = row(10.0, 90.0, (-80.0, -90.0, -70.0), region="Oceania")

@@ -15,7 +15,7 @@ from generation.plans import services as plans
 from generation.recipes.prompts import PromptSet
 from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe
 from generation.runs import services as runs
-from metrics.pull.data import embedding_run, read_embeddings
+from metrics.pull.data import check_inputs, describe_embeddings, embedding_run, read_embeddings
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import evaluate, inputs_digest
 from tests import factories
@@ -123,14 +123,17 @@ def test_the_newest_finished_run_is_read_or_the_one_that_is_named():
     assert embedding_run(study) == run
     assert scores(study, run=str(other.pk))["Mexican", "pull"].value == 0
     newest = pulled.embedding_run(study, image_set="newest")
+    pulled.group_images(newest, "Nepali", sets=(PromptSet.STEREOTYPICAL,))
     assert embedding_run(study) == run  # no pictures of default prompts
+    with pytest.raises(ValueError, match="is not a finished run"):
+        embedding_run(study, str(newest.pk))
     pulled.group_images(newest, "Mexican", towards=0.1, seed=8)
     assert embedding_run(study) == newest
     Run.objects.filter(pk=newest.pk).update(state=RunState.RUNNING)
     assert embedding_run(study) == run
     with pytest.raises(ValueError, match=f"'{newest.pk}' is not a finished run .* has {run.pk}; all runs"):
         embedding_run(study, str(newest.pk))
-    for odd in ("x", "", "9" * 30):
+    for odd in ("x", "", "9" * 30, "9" * 5000):
         with pytest.raises(ValueError, match="is not a finished run"):
             embedding_run(study, odd)
     Run.objects.filter(pk=newest.pk).update(
@@ -181,7 +184,7 @@ def test_the_digest_names_the_embeddings_and_the_regions_and_nothing_else():
     study, run = pulled.pull_study()
     before = digest(study)
     assert digest(study) == before
-    pulled.embedding_run(image_set="other")
+    pulled.group_images(pulled.embedding_run(image_set="other"), "Mexican")
     assert digest(study) == before
     one = Embedding.objects.filter(run=run).first()
     one.delete()
@@ -196,17 +199,22 @@ def test_the_digest_names_the_embeddings_and_the_regions_and_nothing_else():
 
 
 def test_the_command_prints_them_with_the_embeddings_they_are_of(capsys):
-    _, run = pulled.pull_study(name="pulls")
+    study, run = pulled.pull_study(name="pulls")
     call_command("scores", "pulls", metric="pull", resamples=100, format="json")
     told = json.loads(capsys.readouterr().out)
     assert told["rule"] == f"embeddings by planted (run {run.pk}) of the image set drawn-pull"
     assert told["parameters"] == {"run": "newest"}
+    Run.objects.filter(pk=run.pk).update(recipe={**run.recipe, "model": ""}, backend="own")
+    assert describe_embeddings(study, {"run": "newest"}).startswith(f"embeddings by own (run {run.pk})")
     whole = [row for row in told["rows"] if not row["identity"] and not row["part"]]
     assert {row["score"] for row in whole} == {name for name, _ in registry.get("pull").names}
 
 
 def test_a_study_without_embeddings_is_told_how_to_make_them():
-    factories.study("empty")
+    study = factories.study("empty")
+    assert describe_embeddings(study, {"run": "newest"}) == "no embeddings of pictures for pull"
+    with pytest.raises(ValueError, match="There are no embeddings"):
+        check_inputs(study, {"run": "newest"})
     with pytest.raises(CommandError, match=r"manage.py generate empty --prompts pull; .* embed SET"):
         call_command("scores", "empty", metric="pull")
 
@@ -236,6 +244,10 @@ def test_pictures_that_were_made_by_a_run_for_the_study_are_found():
     embedded = runs.ensure(plan=reading, by=None).run
     runs.start(run=embedded, by=None)
     work.work(run_id=embedded.pk)
+    with pytest.raises(ValueError, match="is not a finished run"):
+        embedding_run(study, str(pictures.pk))
+    told = describe_embeddings(study, {"run": "newest"})
+    assert told.startswith(f"embeddings by fake (run {embedded.pk}) ")
     found = scores(study, resamples=100)
     assert {group for group, _ in found} == {"Mexican", "Nepali", ""}
     assert found["Mexican", "x"].low <= found["Mexican", "x"].value <= found["Mexican", "x"].high

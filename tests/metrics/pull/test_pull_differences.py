@@ -10,6 +10,7 @@ from generation.models import Run, RunState
 from generation.recipes.prompts import PromptSet
 from metrics.pull import scores
 from metrics.pull.data import read_embeddings
+from metrics.pull.queries import check_offered
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
@@ -168,11 +169,31 @@ def test_what_cannot_be_compared_is_refused_with_the_cure(two, chosen, message):
         compared(two[0], **chosen)
 
 
+def test_the_newest_and_incomplete_choices_are_nobody_elses(two):
+    study, lead = two[0], factories.user()
+    study.leads.add(lead)
+
+    def check(by, first="", second=""):
+        check_offered(lead, study, {"against": "", "by": by, "first": first, "second": second})
+
+    check("run", "newest")
+    check("run")
+    check("image_set")
+    for sides in (("0", ""), ("", "0")):
+        with pytest.raises(ValueError, match="between your own studies"):
+            check("run", *sides)
+
+
 def test_two_encoders_are_refused(two):
     study, first, second = two
-    Run.objects.filter(pk=second.pk).update(recipe={**second.recipe, "model": "ViT-L-14"})
-    with pytest.raises(ValueError, match=r"by planted ViT-L-14.*Embed both sets with the same one"):
-        compared(study, **by_run(first, second))
+    for change, named in (
+        ({"recipe": {**second.recipe, "model": "ViT-L-14"}}, "planted ViT-L-14"),
+        ({"recipe": {**second.recipe, "pretrained": "laion"}}, "planted planted laion"),
+        ({"recipe": second.recipe, "backend": "open_clip"}, "open_clip planted"),
+    ):
+        Run.objects.filter(pk=second.pk).update(**change)
+        with pytest.raises(ValueError, match=rf"by {named}.*Embed both sets with the same one"):
+            compared(study, **by_run(first, second))
 
 
 def test_a_group_and_a_region_against_the_others():

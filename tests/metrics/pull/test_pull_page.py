@@ -8,13 +8,13 @@ from django.urls import reverse
 
 from annotation.core.leases import JobState
 from annotation.models import IdentityGroup, Image, TaskKind
-from generation.models import Run, RunState
+from generation.models import Run, RunKind, RunState
 from generation.recipes.prompts import PromptSet
 from metrics.core.charts.figure import render_figure
 from metrics.dashboards.figures import draw_figure
 from metrics.models import Score, ScoreRun
 from metrics.pull.charts import Estimate, PullPoint, pull_chart
-from metrics.pull.queries import PullRow
+from metrics.pull.queries import PullPage, PullRow, image_set_status
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import pulled
@@ -61,11 +61,14 @@ def test_only_the_lead_and_admins_see_it(client, study, lead):
         assert client.get(url).status_code == expected
 
 
-def test_the_first_visit_asks_for_the_scores_and_the_next_shows_them(client, study, lead):
+def test_the_first_visit_asks_for_the_scores_and_the_next_shows_them(client, study, lead, monkeypatch):
+    sent = []
+    monkeypatch.setattr("metrics.pull.views.enqueue", sent.append)
     first = text_of(get(client, study, lead))
     assert "being computed" in first
     assert "They are computed in the background" in first
-    assert {run.metric for run in ScoreRun.objects.all()} == {"pull", "pull_contrast"}
+    assert {run.metric for run in sent} == {"pull", "pull_contrast"}
+    assert {*sent} == {*ScoreRun.objects.all()}
     for run in ScoreRun.objects.order_by("-metric"):  # pull last
         assert (run.state, run.parameters) == (JobState.PENDING, '{"run": "newest"}')
     run = ScoreRun.objects.get(metric="pull")
@@ -84,11 +87,15 @@ def test_the_first_visit_asks_for_the_scores_and_the_next_shows_them(client, stu
 
 
 def test_regions_and_the_whole_stand_above_and_choose_groups(client, study, lead):
-    computed(study)
+    run = computed(study)
     page = text_of(get(client, study, lead))
     latin = page.split(">Latin America</a></th>")[1]
     assert latin.startswith('<td class="number">2</td><td class="number">2</td>')
     assert page.split("<strong>All groups</strong></th>")[1].startswith('<td class="number">3</td>')
+    run.scores.create(name="x", part="region: Africa", value=0.1, n=1)
+    run.scores.create(name="s_d_s", group=factories.group("Nepali"), part="region: Odd", value=0.1, n=1)
+    found = get(client, study, lead).context["page"]
+    assert [one.region for one in found.regions] == ["Africa", "Latin America", "South Asia"]
     chosen = get(client, study, lead, region="Latin America")
     assert names_in(chosen) == ["Mexican", "Peruvian"]
     assert "Groups of Latin America" in text_of(chosen)
@@ -126,6 +133,22 @@ def test_an_interval_that_contains_0_is_called_unsure(client, study, lead):
     assert text_of(get(client, study, lead)).count("(unsure)") == 1
 
 
+def test_equals_are_sorted_by_name_whatever_its_case(client, study, lead):
+    computed(study)
+    IdentityGroup.objects.filter(name="Peruvian").update(name="bolivian")
+    assert names_in(get(client, study, lead, sort="region")) == ["bolivian", "Mexican", "Nepali"]
+
+
+def test_all_rows_are_drawn_on_one_axis():
+    def row(x, y, mean):
+        scores = {"x": x, "y": y, "s_mean": mean}
+        return PullRow(None, "", {name: Score(name=name, value=value) for name, value in scores.items()})
+
+    axes = PullPage([row(1.5, 0.5, 0.6)], [row(0.9, 0.2, 0.6)], row(-0.5, 0.5, 0.8), []).axes
+    assert axes["x"].low <= -0.5 < 1.5 <= axes["x"].high
+    assert axes["s_d_s"].low <= 0.2 < 0.8 <= axes["s_d_s"].high
+
+
 def test_an_interval_that_only_touches_0_is_unsure_too():
     ends = [(-1.0, 0.0), (0.0, 1.0), (0.1, 1.0), (-1.0, -0.1), (None, None)]
     rows = [PullRow(None, "", {"x": Score(name="x", value=0.5, low=low, high=high)}) for low, high in ends]
@@ -161,8 +184,13 @@ def test_different_prompts_come_first_and_pages_go_on(client, study, lead, monke
     second = get(client, study, lead, group=group.pk, page=2)
     assert [len(one.images) for one in second.context["behind"].sets] == [0, 6, 6]
     assert "Page 2 of 2" in text_of(second)
-    for page in ("0", "99", "x"):
-        assert get(client, study, lead, group=group.pk, page=page).status_code == 200
+    for page, nearest in (("0", 1), ("99", 2), ("x", 1)):
+        assert get(client, study, lead, group=group.pk, page=page).context["behind"].number == nearest
+    first.sets[0].images[0].embeddings.all().delete()  # as if the run had not come to it
+    again = get(client, study, lead, group=group.pk).context["behind"]
+    assert [one.total for one in again.sets] == [3, 12, 12]
+    Image.objects.filter(group=group).delete()
+    assert get(client, study, lead, group=group.pk).context["behind"].pages == 1
 
 
 def test_images_are_blurred_where_the_study_says_so(client, study, lead):
@@ -192,11 +220,13 @@ def test_a_group_without_scores_has_no_images_here(client, study, lead):
 
 def test_groups_without_all_three_sets_are_named_apart(client, study, lead):
     run = Run.objects.get()
-    pulled.group_images(run, "Welsh", sets=(PromptSet.DEFAULT,))
+    for name in ("Welsh", "Basque"):
+        pulled.group_images(run, name, sets=(PromptSet.DEFAULT,), attributes=1, each=1, default_each=1)
     computed(study)
     answer = get(client, study, lead)
     assert "Welsh" not in names_in(answer)
-    assert "1 group has no results: it lacks" in text_of(answer)
+    assert "2 groups have no results: they lack" in text_of(answer)
+    assert [group.name for group in answer.context["page"].unreported] == ["Basque", "Welsh"]
 
 
 def test_another_run_can_be_chosen_by_who_may_look_at_it(client, study, lead):
@@ -212,8 +242,18 @@ def test_another_run_can_be_chosen_by_who_may_look_at_it(client, study, lead):
     # without a choice it is the study's own
     get(client, study, admin)
     score_runs.compute_pending()
-    assert names_in(get(client, study, admin)) == ["Mexican", "Peruvian", "Nepali"]
+    answer = get(client, study, admin)
+    assert names_in(answer) == ["Mexican", "Peruvian", "Nepali"]
+    assert len(answer.context["runs"]) == 2
     assert get(client, study, admin, run="x").status_code == 404
+    without_own = factories.study("without")
+    assert get(client, without_own, admin, run=other.pk).context["embedded"] == other
+
+
+def test_unknown_choices_are_those_of_the_page_without_any(client, study, lead):
+    wrong = {"by": "odd", "points": "odd", "number": "odd", "group": IdentityGroup.objects.first().pk}
+    found = get(client, study, lead, **wrong).context  # no scores yet, so no group has any
+    assert (found["by"], found["points"], found["number"], found["row"]) == ("region", "own", "x", None)
 
 
 def test_a_failed_run_says_why(client, study, lead):
@@ -239,6 +279,19 @@ def test_without_pictures_the_page_says_which_commands_make_them(client, lead):
     Run.objects.all().delete()
     factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set("drawn-pull"))
     assert "manage.py embed set:drawn-pull" in text_of(get(client, study, lead))
+
+
+def test_each_set_is_listed_with_the_newest_run_that_embeds_it():
+    study = factories.study()
+    states = (RunState.PAUSED, RunState.RUNNING, RunState.RUNNING, RunState.CANCELLED, RunState.DONE)
+    runs = [pulled.embedding_run(study, image_set="second", state=state) for state in states]
+    Run.objects.filter(pk=runs[2].pk).update(kind=RunKind.CAPTIONS)
+    first = pulled.embedding_run(study, image_set="first", state=RunState.PAUSED)
+    for run in (runs[0], first):
+        pulled.group_images(run, "Mexican", sets=(PromptSet.DEFAULT,), default_each=1)
+    other = pulled.embedding_run(study, image_set="without default prompts")
+    pulled.group_images(other, "Mexican", sets=(PromptSet.STEREOTYPICAL,), attributes=1, each=1)
+    assert image_set_status(study) == [(first.image_set, first), (runs[1].image_set, runs[1])]
 
 
 def test_where_no_group_has_all_three_sets_the_page_says_what_is_missing(client, lead):
