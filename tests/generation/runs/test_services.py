@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.core.leases import JobState
-from annotation.models import AuditEvent, Image
+from annotation.models import AuditEvent, Image, ImageSet
 from generation.backends.image_fake import FakeTextToImage
 from generation.jobs.services import claims, loaded_model, work
 from generation.models import Job, Run, RunState
@@ -31,7 +31,8 @@ MOVES = {"start": runs.start, "pause": runs.pause, "resume": runs.resume, "cance
 class TestEnsure:
     def test_a_plan_becomes_a_run_with_a_job_for_each_picture(self):
         lead = factories.user()
-        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")])
+        recipe = world.recipe(model="drawn by hand")
+        plan = plans.plan_images(recipe=recipe, groups=[factories.group("Indian")])
         ensured = runs.ensure(plan=plan, by=lead)
         assert (ensured.added, ensured.total, ensured.run.state) == (6, 6, RunState.PLANNED)
         assert ensured.run.created_by == lead
@@ -80,6 +81,12 @@ class TestEnsure:
         assert more.run.pk != first.run.pk
         assert list(more.run.jobs.values_list("number", flat=True)) == [3, 3, 3]
         assert sorted(more.run.jobs.values_list("index", flat=True)) == [7, 8, 9]
+
+    def test_a_set_that_has_images_keeps_what_is_said_of_them(self):
+        world.finish(world.planned("Indian").run.jobs.first())
+        ImageSet.objects.update(model_name="said otherwise")
+        world.planned("Indian", images_per_prompt=3)
+        assert ImageSet.objects.get().model_name == "said otherwise"
 
     def test_numbers_go_on_after_those_of_images_in_the_set(self):
         first = world.planned("Indian")
@@ -390,6 +397,13 @@ class TestCancel:
         Job.objects.create(run=run, image=image, **({} if kind == "captions" else asked))
         runs.cancel(run=run, by=None)
         assert not run.jobs.exists()
+
+    def test_a_cancelled_run_that_has_made_everything_stays_cancelled(self):
+        run = world.put(world.planned("Indian").run, RunState.RUNNING)
+        for job in run.jobs.all():
+            world.finish(job)
+        runs.cancel(run=run, by=None)
+        assert world.planned("Indian").run.state == RunState.CANCELLED
 
     def test_what_a_worker_put_back_after_the_cancellation_is_planned_once(self):
         run = world.put(world.planned("Indian").run, RunState.RUNNING)
