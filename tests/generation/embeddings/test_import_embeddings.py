@@ -102,6 +102,10 @@ def test_the_same_file_again_changes_nothing(tmp_path):
 def test_another_file_by_the_same_encoder_is_a_second_run_and_says_so(tmp_path):
     load(saved(tmp_path, **three()), **RACE)
     first = Run.objects.get()
+    fields = {"image_set": first.image_set, "recipe": {"model": "clip 1"}}
+    empty = Run.objects.create(kind="embeddings", backend="fake", recipe_hash="0" * 64, **fields)
+    asked = {"kind": "descriptions", "name": "asked", "backend": "imported"}
+    others = [empty, Run.objects.create(recipe_hash="1" * 64, **asked, **fields)]
     more = {**three(), "names": np.array(["b.png", "d.png", "c.png"])}
     del more["texts"], more["text_vectors"]
     said = load(saved(tmp_path, name="more.npz", **more), **RACE)
@@ -111,10 +115,7 @@ def test_another_file_by_the_same_encoder_is_a_second_run_and_says_so(tmp_path):
         *(("a.png", 1), ("b.png", 2), ("c.png", 1)),
         ("d.png", 3),
     ]
-    second = Run.objects.exclude(pk=first.pk).get()
-    fields = {"image_set": first.image_set, "backend": "fake", "recipe": {}}
-    empty = Run.objects.create(kind="embeddings", recipe_hash="0" * 64, **fields)
-    Run.objects.create(kind="captions", recipe_hash="1" * 64, **fields)
+    second = Run.objects.exclude(pk__in=[each.pk for each in (first, *others)]).get()
     assert list(runs_of_set(first.image_set)) == [second, first, empty]
     assert list(image_vectors(second).images) == sorted(image_vectors(second).images)
     assert image_vectors(empty).vectors.shape == (0, 1)

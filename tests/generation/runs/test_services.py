@@ -266,7 +266,7 @@ class TestMoves:
             ("pause", "done", "is done"),
             ("pause", "cancelled", "was cancelled"),
             ("resume", "planned", "Start it"),
-            ("resume", "done", "Retry what failed"),
+            ("resume", "done", "Retry what failed, or plan it again with more groups"),
             ("resume", "cancelled", "Plan it again"),
             ("cancel", "done", "nothing left to cancel"),
         ],

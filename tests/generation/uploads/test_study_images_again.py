@@ -193,9 +193,11 @@ def test_a_copied_rule_of_visual_attributes_is_kept_if_it_can_apply(client, lead
 def test_an_incomplete_study_can_be_given_its_images(client, lead):
     begin(client)
     document = setup.documents(user=lead)["what-is-shown"]
-    document["tasks"][0]["page_size"] = 1
+    page = {"group": "French", "image": 2, "shown": ["beret"]}
+    document["tasks"][0] |= {"page_size": 1, "shown": [page]}
     setup.save(user=lead, name="what-is-shown", document=document)
     assert send(client).status_code == 302
+    assert "shown" not in setup.documents(user=lead)["what-is-shown"]["tasks"][0]
 
 
 @pytest.mark.parametrize(
@@ -209,12 +211,13 @@ def test_an_incomplete_study_can_be_given_its_images(client, lead):
 def test_a_copied_draw_keeps_its_groups_as_far_as_the_images_show_them(client, lead, groups, kept, said):
     begin(client)
     document = setup.documents(user=lead)["what-is-shown"]
-    document["tasks"][0]["attributes"] = {"visual": "none", "groups": groups, "allow_fewer": True}
+    document["tasks"][0]["attributes"] = {"groups": groups, "allow_fewer": True}
     setup.save(user=lead, name="what-is-shown", document=document)
     assert client.get(reverse("study_images", args=["what-is-shown"])).context["form"]["allow_fewer"].value()
     answer = send(client, allow_fewer="on")
     task = setup.documents(user=lead)["what-is-shown"]["tasks"][0]
     assert task["attributes"].get("groups") == kept
+    assert task["attributes"]["visual"] == "none"
     shown = client.get(answer.url).text
     assert said in shown
     assert ("groups" in task["attributes"]) == bool(kept)
