@@ -93,7 +93,7 @@ def run_rows(runs: Sequence[Run]) -> list[RunRow]:
 
 def latest_images(run: Run) -> list[Image]:
     """The images that a run made last, newest first."""
-    finished = Job.objects.filter(run=run, state=JobState.DONE, image__isnull=False).order_by("-finished_at")
+    finished = Job.objects.filter(run=run, state=JobState.DONE).order_by("-finished_at")
     jobs = finished.select_related("image__group")[:LATEST_SHOWN]
     return [job.image for job in jobs if job.image is not None]
 
@@ -182,10 +182,9 @@ def _rate(run: Run, now: datetime) -> float | None:
     if first is None or run.started_at is None:
         return None
     # The first batch ended at `first`; if the run started within the window, the batch started then.
-    began = max(since, run.started_at) if run.started_at > since else first
-    seconds = (now - began).total_seconds()
+    began = run.started_at if run.started_at > since else first
     count = finished.filter(finished_at__gt=began).count()
-    return count / seconds if count and seconds > 0 else None
+    return count / (now - began).total_seconds() if count else None
 
 
 def _errors(run: Run) -> tuple[Failure, ...]:

@@ -132,4 +132,4 @@ def _is_hidden(name: str) -> bool:
 
 
 def _is_unsafe(name: str) -> bool:
-    return name.startswith("/") or "\\" in name or "\0" in name or ".." in PurePosixPath(name).parts
+    return name.startswith("/") or "\\" in name or ".." in PurePosixPath(name).parts

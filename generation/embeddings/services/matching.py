@@ -36,7 +36,7 @@ def matched_images(image_set: ImageSet, content: VectorFile) -> tuple[list[int |
     called: dict[str, list[tuple[int, str]]] = defaultdict(list)
     columns = ("pk", "reference", "file", "sha256", "group__name", "index")
     for pk, *named in image_set.images.values_list(*columns).iterator():
-        for name in {named[0]} - {""} if takes_new else image_names(*named):
+        for name in {named[0]} if takes_new else image_names(*named):
             called[name].append((pk, named[3]))
     found: list[int | None] = []
     errors: list[str] = []

@@ -2,7 +2,7 @@
 §9)."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from django.utils.translation import gettext
 
@@ -143,7 +143,7 @@ def suggestion(name: str, known: Sequence[str]) -> str:
 def _shown_attributes(study: Study) -> dict[int, GroupDraw]:
     """The attributes on the study's pages. For those without a role (imported releases), the study's rule
     decides; attributes that are associated but not stereotypes are then in neither set."""
-    rows = (
+    rows = list(
         Option.objects.filter(
             unit__task__study=study,
             unit__task__kind=TaskKind.DEPICTION,
@@ -155,13 +155,12 @@ def _shown_attributes(study: Study) -> dict[int, GroupDraw]:
         .distinct()
     )
     by_group: dict[int, tuple[set[str], set[str]]] = {}
-    resources: Mapping[int, GroupAssociations] | None = None
+    unassigned = any(role == OptionRole.UNASSIGNED for role, _, _ in rows)
+    resources = _resources(study) if unassigned else {}
     empty = GroupAssociations()
     for role, text, group in rows:
         stereotypical, random = by_group.setdefault(group, (set(), set()))
-        if role == OptionRole.UNASSIGNED and resources is None:
-            resources = _resources(study)
-        resource = (resources or {}).get(group, empty)
+        resource = resources.get(group, empty)
         if role == OptionRole.STEREOTYPICAL or (
             role == OptionRole.UNASSIGNED and text in resource.stereotypes
         ):

@@ -93,7 +93,7 @@ class AskingForm(OptionsForm):
         data = self.cleaned_data
         return plans.plan_askings(
             recipe=recipe,
-            name=data["name"].strip() or default_run_name(recipe, self.PURPOSE),
+            name=data["name"] or default_run_name(recipe, self.PURPOSE),
             askings=self.askings(),
             image_set=self.set_asked_about(),
             limits=Limits(**{name: data.get(field) for name, field in LIMITS.items()}),

@@ -194,9 +194,8 @@ def _write(
     texts = (each.row.attribute for each in checked if each.row.attribute)
     attributes, _created = ensure_attributes(texts=texts)
     existing = _existing_images(target.name)
-    last: dict[int | None, int] = {}
-    for image in existing.values():
-        last[image.group_id] = max(last.get(image.group_id, 0), image.index)
+    # Images of a group come in the order of their numbers.
+    last = {image.group_id: image.index for image in existing.values()}
     made: list[Image] = []
     filled: list[Image] = []
     provenances: list[Provenance] = []

@@ -177,7 +177,9 @@ def test_limits_are_changed_on_the_page_until_the_run_has_ended(page, maker, sta
     run.refresh_from_db()
     assert run.limits == {"tokens": 5000, "cost": 1.5, "price_in": 2.0, "price_out": 10.0}
     assert (run.state, run.recipe_hash) == (state, recipe_hash)
-    page.post(reverse("run_limits", args=[run.pk]), wanted)
+    again = page.post(reverse("run_limits", args=[run.pk]), wanted, follow=True)
+    assert "Nothing to change." in again.text
+    assert again.context["limits_form"]["tokens"].value() == 5000
     event = AuditEvent.objects.get()
     assert (event.what, event.by, event.details["before"]) == ("run limits changed", maker, {"tokens": 10})
     run.tokens_in, run.tokens_out = 1_000_000, 50_000
@@ -223,6 +225,7 @@ def test_limits_by_the_api_and_the_command(maker):
     run = a_run(state=RunState.PAUSED, limits={"tokens": 7})
     said = Program(maker, "manage")("PUT", f"runs/{run.pk}/limits", {"cost": 2.5, **PRICES, "tokens": None})
     assert said.status_code == 200
+    assert AuditEvent.objects.get(what="run limits changed").by == maker
     prices = {"price_in": 2.0, "price_out": 10.0}
     assert said.json()["spent"]["limits"] == {"tokens": None, "in_flight": None, "cost": 2.5, **prices}
     out = io.StringIO()

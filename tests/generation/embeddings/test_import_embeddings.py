@@ -71,6 +71,7 @@ def test_a_new_set_gets_its_images_and_the_vectors_of_images_and_texts(tmp_path)
     assert stored.vectors == pytest.approx(np.array(wanted), abs=1e-7)
     texts = text_vectors(run, ["we", "they", "other"])
     assert {text: list(vector) for text, vector in texts.items()} == {"we": [1, 0, 0], "they": [0, -1, 0]}
+    assert list(text_vectors(run, ["we"])) == ["we"]
     assert run.recipe["file"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert run.recipe_hash == digest_of(run.recipe, image_set="faces")
     assert (run.made_with[0]["model"], run.made_with[0]["file"]) == ("clip 1", "vectors.npz")
@@ -88,15 +89,23 @@ def test_the_same_file_again_changes_nothing(tmp_path):
     again = load(path)
     assert again == f"Nothing to do: run {before.pk} has the embeddings of this file, by 'clip 1'.\n"
     assert (Run.objects.count(), Image.objects.count(), AuditEvent.objects.count()) == (1, 3, 1)
-    assert "1 images" not in load(path, encoder="clip 2")  # the images are there
+    assert load(path, encoder=" clip 1 ") == again
+    said = load(path, encoder="clip 2")
+    assert "Added" not in said  # the images are there
+    assert "other imported embeddings" not in said  # by this encoder
     assert (Run.objects.count(), Image.objects.count(), Embedding.objects.count()) == (2, 3, 6)
-    load(path, name="other", **RACE)
+    assert "other imported embeddings" not in load(path, name="other", **RACE)
+    assert ImageSet.objects.get(name="other").title == "other"
     assert (Run.objects.count(), Image.objects.count()) == (3, 6)
 
 
 def test_another_file_by_the_same_encoder_is_a_second_run_and_says_so(tmp_path):
     load(saved(tmp_path, **three()), **RACE)
     first = Run.objects.get()
+    fields = {"image_set": first.image_set, "recipe": {"model": "clip 1"}}
+    empty = Run.objects.create(kind="embeddings", backend="fake", recipe_hash="0" * 64, **fields)
+    asked = {"kind": "descriptions", "name": "asked", "backend": "imported"}
+    others = [empty, Run.objects.create(recipe_hash="1" * 64, **asked, **fields)]
     more = {**three(), "names": np.array(["b.png", "d.png", "c.png"])}
     del more["texts"], more["text_vectors"]
     said = load(saved(tmp_path, name="more.npz", **more), **RACE)
@@ -106,7 +115,11 @@ def test_another_file_by_the_same_encoder_is_a_second_run_and_says_so(tmp_path):
         *(("a.png", 1), ("b.png", 2), ("c.png", 1)),
         ("d.png", 3),
     ]
-    second = Run.objects.exclude(pk=first.pk).get()
+    second = Run.objects.exclude(pk__in=[each.pk for each in (first, *others)]).get()
+    assert list(runs_of_set(first.image_set)) == [second, first, empty]
+    assert list(image_vectors(second).images) == sorted(image_vectors(second).images)
+    assert image_vectors(empty).vectors.shape == (0, 1)
+    assert text_vectors(second, ["we"]) == {}
     rows = Embedding.objects.filter(run=second).order_by("pk").values_list("image__reference", flat=True)
     assert list(rows) == ["b.png", "d.png", "c.png"]
     assert not TextEmbedding.objects.filter(run=second).exists()
@@ -188,6 +201,45 @@ def test_names_that_are_impossible_are_refused(tmp_path, options, told):
     assert told in refused(saved(tmp_path, **three()), **RACE, **options)
 
 
+def test_who_imports_is_recorded_and_an_encoder_may_have_a_long_name(tmp_path):
+    path, maker = saved(tmp_path, **three(), age=np.ones(3)), factories.user("maker")
+    target = importing.TargetSet("faces", **RACE)
+    done = importing.import_embeddings(path=path, target=target, encoder="x" * 200, by=maker)
+    run = Run.objects.get()
+    assert (run.created_by, AuditEvent.objects.get().by) == (maker, maker)
+    assert run.started_at == run.finished_at
+    assert not run.jobs.filter(finished_at=None).exists()
+    assert done.summary()[2:] == ["Arrays that were not read: age."]
+
+
+def test_a_name_that_another_axis_knows_is_unknown(tmp_path):
+    factories.group("Asian", axis="religion")
+    given = {**three(), "groups": np.array(["Asian", "Asian", "Mexican"])}
+    error = refused(saved(tmp_path, **given), axis="race_colour")
+    assert "groups[0]" in error
+    assert "groups[2]" in error  # 'Mexican' is a nationality of the table of identities
+
+
+def test_many_unknown_names_are_counted_and_the_first_are_shown(tmp_path):
+    factories.image(image_set=factories.image_set("faces"))
+    names = np.array([f"{number}.png" for number in range(30)])
+    given = {"names": names, "groups": np.full(30, "Asian"), "vectors": np.ones((30, 2), np.float32)}
+    error = refused(saved(tmp_path, **given))
+    assert "30 errors" in error
+    assert "... and 10 more." in error
+
+
+def test_in_a_set_of_imports_a_new_name_is_a_new_image_however_others_might_be_called(tmp_path):
+    load(saved(tmp_path, **three()), **RACE)
+    given = {
+        "names": np.array(["Asian 1"]),
+        "groups": np.array(["Asian"]),
+        "vectors": np.ones((1, 2), np.float32),
+    }
+    assert "1 images" in load(saved(tmp_path, name="b.npz", **given), **RACE)
+    assert Image.objects.get(reference="Asian 1").index == 3
+
+
 def test_lengths_are_those_of_the_database(tmp_path):
     field = {"names": Image, "groups": IdentityGroup, "texts": TextEmbedding}
     column = {"names": "reference", "groups": "name", "texts": "text"}
@@ -199,7 +251,13 @@ def test_lengths_are_those_of_the_database(tmp_path):
 
 def test_a_set_that_is_to_be_filled_here_takes_no_images(tmp_path):
     world.pictures("Mexican")
-    assert "is no image of the set 'drawn'" in refused(saved(tmp_path, **three()), name="drawn", **RACE)
+    path = saved(tmp_path, **three())
+    for drawn in (True, False):
+        ImageSet.objects.update(drawn=drawn)
+        assert "is no image of the set 'drawn'" in refused(path, name="drawn", **RACE)
+    Run.objects.all().delete()
+    ImageSet.objects.update(drawn=True)
+    assert "is no image of the set 'drawn'" in refused(path, name="drawn", **RACE)
 
 
 def test_a_second_import_at_the_same_moment_finds_the_first(tmp_path, monkeypatch):

@@ -64,6 +64,31 @@ def test_bytes_are_texts_and_other_arrays_are_named(tmp_path):
     assert content.ignored == ("age", "extra")
 
 
+def test_texts_may_be_as_long_as_the_limit(tmp_path):
+    longest = {name: np.array(["x" * LONGEST[name]]) for name in ("names", "groups", "texts")}
+    vectors = np.ones((1, 2), np.float32)
+    content = read(saved(tmp_path, **longest, vectors=vectors, text_vectors=vectors))
+    assert [len(each[0]) for each in (content.names, content.groups, content.texts)] == list(LONGEST.values())
+
+
+def test_an_array_that_does_not_fit_into_memory_is_named(tmp_path, monkeypatch):
+    path = saved(tmp_path, **three())
+    read_array = np.lib.npyio.NpzFile.__getitem__
+
+    def full(self, name):
+        if name == "vectors":
+            raise MemoryError
+        return read_array(self, name)
+
+    monkeypatch.setattr(np.lib.npyio.NpzFile, "__getitem__", full)
+    assert "vectors: it does not fit into memory" in refused(path)
+
+
+def test_texts_need_no_row(tmp_path):
+    none = {"texts": np.zeros(0, "U1"), "text_vectors": np.zeros((0, 2), np.float32)}
+    assert read(saved(tmp_path, **{**three(), **none})).texts == []
+
+
 def test_the_hash_is_that_of_the_file(tmp_path):
     path = saved(tmp_path, **three())
     assert vector_files.digest(path) == hashlib.sha256(path.read_bytes()).hexdigest()
@@ -166,6 +191,7 @@ def test_what_is_no_npz_is_refused(tmp_path, content):
         )
     error = refused(path)
     assert "NPZ" in error or "damaged" in error
+    assert error.count("nothing was stored") == 1
     assert "nothing was stored" in error
 
 

@@ -149,3 +149,14 @@ def test_who_ends_as_told_is_off_the_list_and_a_database_that_is_away_ends_nobod
     monkeypatch.setattr(workers, "report", away)
     with workers.reporting(queue="default"):
         pass
+
+
+def test_a_child_notes_its_run_in_the_row_of_its_parent_for_models_on_this_machine_alone():
+    now, run = timezone.now(), run_of_pictures(1)
+    host = socket.gethostname()[:120]
+    for queue, of in (("gpu", host), ("default", host), ("default,gpu", host), ("gpu", "another")):
+        name = f"{queue} {of} {os.getppid()}"
+        Worker.objects.create(name=name, queue=queue, host=of, started_at=now, seen_at=now)
+    workers.note(run=run)
+    noted = Worker.objects.filter(run=run).values_list("queue", "host")
+    assert set(noted) == {("gpu", host), ("default,gpu", host)}

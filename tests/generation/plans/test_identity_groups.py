@@ -66,13 +66,15 @@ class TestPull:
     def test_only_what_the_data_pages_of_depictions_show_and_only_with_a_stereotype_counts(self):
         study = factories.study("bare")
         task = factories.task(study, kind=TaskKind.DEPICTION)
-        groups = [factories.group(name) for name in ("Mexican", "Indian", "Nepali")]
-        for group, purpose, role in (
-            ("Mexican", Purpose.DATA, OptionRole.STEREOTYPICAL),
-            ("Indian", Purpose.DATA, OptionRole.RANDOM),
-            ("Nepali", Purpose.ATTENTION, OptionRole.STEREOTYPICAL),
+        other = factories.task(study, kind=TaskKind.VISUAL_NATURE)
+        groups = [factories.group(name) for name in ("Mexican", "Indian", "Nepali", "Welsh")]
+        for group, of, purpose, role in (
+            ("Mexican", task, Purpose.DATA, OptionRole.STEREOTYPICAL),
+            ("Indian", task, Purpose.DATA, OptionRole.RANDOM),
+            ("Nepali", task, Purpose.ATTENTION, OptionRole.STEREOTYPICAL),
+            ("Welsh", other, Purpose.DATA, OptionRole.STEREOTYPICAL),
         ):
-            unit = factories.page_unit(task, picture=factories.image(group_name=group), texts=("hat",))
+            unit = factories.page_unit(of, picture=factories.image(group_name=group), texts=("hat",))
             Unit.objects.filter(pk=unit.pk).update(purpose=purpose)
             Option.objects.filter(unit=unit, attribute__text="hat").update(role=role)
         # without a source the others cannot be drawn, and are left out

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, ImageSet
+from generation.jobs import tasks
 from generation.models import Job, Run, RunState
 from generation.recipes.recipes import CaptionRecipe, from_json
 from tests import factories
@@ -77,7 +78,9 @@ def test_the_same_plan_again_is_the_same_run_and_adds_what_is_missing(program, m
     assert AuditEvent.objects.get(what="run planned").by == maker
 
 
-def test_a_run_goes_where_its_actions_lead(program):
+def test_a_run_goes_where_its_actions_lead(program, maker, monkeypatch):
+    rung = []
+    monkeypatch.setattr(tasks, "enqueue", lambda run: rung.append(run.state))
     number = program.post("runs", PLAN).json()["run"]
 
     def act(action):
@@ -88,9 +91,24 @@ def test_a_run_goes_where_its_actions_lead(program):
     is_problem(program.post(f"runs/{number}/pause"), 409)
     states = [act(one) for one in ("start", "start", "pause", "resume", "retry", "cancel", "cancel")]
     assert states == ["running", "running", "paused", "running", "running", "cancelled", "cancelled"]
+    assert rung == states
+    acts = AuditEvent.objects.exclude(what__in=("run planned", "api token made"))
+    assert set(acts.values_list("what", "by")) == {
+        (f"run {done}", maker.pk) for done in ("started", "paused", "resumed", "cancelled")
+    }
     assert "Plan it again" in is_problem(program.post(f"runs/{number}/start"), 409)["detail"]
     is_problem(program.post(f"runs/{number}/explode"), 404)
     is_problem(program.post("runs/99999/start"), 404)
+
+
+def test_a_run_that_is_done_runs_again_when_its_failures_are_retried(program):
+    run = plans.put(plans.planned("Mexican").run, RunState.DONE)
+    plans.fail(run.jobs.first())
+    assert program.post(f"runs/{run.pk}/retry").json()["state"] == "running"
+
+
+def test_a_body_that_is_no_object_is_refused(program):
+    assert "kind" in is_problem(program.post("runs", []), 400)["detail"]
 
 
 def test_a_run_names_what_made_it(program):

@@ -13,6 +13,7 @@ from django.urls import reverse
 from annotation.models import ImageSet
 from generation.management.commands import _execution
 from generation.models import Answer, Job, Run, RunState
+from generation.runs import queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from tests import factories
@@ -79,13 +80,16 @@ class TestPages:
         assert not Run.objects.exists()
 
     def test_it_starts_as_it_was_previewed_with_its_limits(self, page):
-        shown = start(page, "completions", token_limit="1000", in_flight="3", stop="END\nstop")
+        shown = start(page, "completions", token_limit="1000", in_flight="3", stop="END\n\nstop", model="gpt")
         run = Run.objects.get()
         assert shown.redirect_chain == [(reverse("run", args=[run.pk]), 302)]
         assert (run.name, run.state, run.jobs.count()) == ("asked", RunState.RUNNING, 4)
         assert run.limits == {"tokens": 1000, "in_flight": 3}
-        assert run.recipe["stop"] == ["END", "stop"]
+        assert (run.recipe["stop"], run.recipe["model"]) == (["END", "stop"], "fake")
         assert "completions, asked" in shown.text
+        start(page, "completions", token_limit="2000", stop="END\n\nstop")
+        run.refresh_from_db()
+        assert run.limits == {"tokens": 2000}, "no answer depends on them"
 
     def test_without_a_name_it_is_made_of_the_kind_and_the_model(self, page):
         start(page, "completions", name="")
@@ -101,6 +105,7 @@ class TestPages:
     def test_pairs_of_texts_are_classified(self, page):
         start(page, "classifications", prompts="a || b\nc")
         assert list(Job.objects.order_by("pk").values_list("prompt", "text_pair")) == [("a", "b"), ("c", "")]
+        assert queries.prompts(Run.objects.get()) == [{"prompt": "a", "text_pair": "b"}, {"prompt": "c"}]
 
     @pytest.mark.parametrize(
         ("kind", "fields", "field", "message"),
@@ -111,7 +116,7 @@ class TestPages:
             ("completions", {"chat": "", "system": "Hello"}, "system", "without chat"),
             ("completions", {"name": "two words"}, "__all__", "letters, digits"),
             ("completions", {"temperature": "3"}, "temperature", "2"),
-            ("classifications", {"labels": "a\na"}, "labels", "once"),
+            ("classifications", {"labels": " a \n\na"}, "labels", "once"),
         ],
     )
     def test_what_is_wrong_stands_at_its_field(self, page, kind, fields, field, message):
@@ -125,6 +130,14 @@ class TestPages:
         form = shown.context["form"]
         assert [json.loads(line)["prompt"] for line in form["prompts"].value().splitlines()] == ["one", "two"]
         assert (form["token_limit"].value(), form["times"].value()) == (1000, 2)
+
+    def test_a_similar_run_is_one_that_the_account_may_see(self, page):
+        start(page, "completions", prompts="Qué?")
+        run = Run.objects.get()
+        url, like = reverse("new_run", args=["completions"]), {"like": run.pk}
+        assert "Qué?" in page.get(url, like).context["form"]["prompts"].value()
+        Run.objects.filter(pk=run.pk).update(recipe={**run.recipe, "design": {"study": "theirs"}})
+        assert page.get(url, like).context["form"]["prompts"].value() is None
 
 
 class TestApi:
@@ -144,6 +157,13 @@ class TestApi:
         run = Run.objects.get()
         assert run.limits == {"tokens": 99}
         assert set(run.jobs.values_list("key", "prompt")) == {("one\nline more",) * 2, ("k", "two")}
+
+    def test_lists_become_lines(self, maker):
+        program = Program(maker)
+        program.post("runs", {**self.PLAN, "stop": ["a", "b"]})
+        assert Run.objects.get().recipe["stop"] == ["a", "b"]
+        labels = {"kind": "classifications", "backend": "fake", "prompts": ["one"], "labels": ["x", "x"]}
+        assert "once" in program.post("runs", labels).text
 
     def test_it_is_read_with_its_name_and_without_an_image_set(self, maker):
         program = Program(maker)

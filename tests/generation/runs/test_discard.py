@@ -13,13 +13,14 @@ from generation.backends.image_fake import FakeTextToImage
 from generation.jobs.services import claims, loaded_model, model_versions, work
 from generation.jobs.services.handlers import JobResult
 from generation.jobs.services.image_handler import ImageHandler
-from generation.models import Caption, Embedding, Job, Run, RunState, TextEmbedding
+from generation.models import Caption, Embedding, Job, Provenance, Run, RunState, TextEmbedding
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
+from tests.generation.answers.answered import a_run
 from tests.generation.plans import world
 from tests.generation.plans.world import FAKE, command, refused
 
@@ -30,13 +31,14 @@ WHY = "This model does not support a negative prompt."
 @pytest.mark.parametrize("state", ["planned", "paused", "cancelled", "done"])
 def test_a_run_that_made_nothing_goes_with_its_jobs_and_its_empty_set(state):
     lead = factories.user()
+    factories.image_set("another")
     run = world.put(world.planned("Indian").run, state)
     world.fail(run.jobs.first())
     assert "discard" in runs.available_actions(state, done=0, failed=1)
     assert runs.discard(run=run, by=lead) is True
     assert not Run.objects.exists()
     assert not Job.objects.exists()
-    assert not ImageSet.objects.exists()
+    assert ImageSet.objects.get().name == "another"
     event = AuditEvent.objects.get(what="run discarded")
     assert (event.by, event.details["run"], event.details["image_set"]) == (lead, run.pk, "trial")
 
@@ -92,6 +94,7 @@ def test_a_run_that_made_something_is_kept_whole(file):
 @pytest.mark.parametrize(
     ("kind", "result", "fields"),
     [
+        ("images", Provenance, {"seed": 1, "recipe_hash": "0" * 64}),
         ("captions", Caption, {"rank": 1, "text": "a person"}),
         ("embeddings", Embedding, {"dim": 1, "vector": bytes(4)}),
         ("embeddings", TextEmbedding, {"dim": 1, "vector": bytes(4), "text": "a person"}),
@@ -106,6 +109,15 @@ def test_results_that_would_be_deleted_with_their_run_keep_it(kind, result, fiel
     with pytest.raises(RunRefused, match="has made results"):
         runs.discard(run=run, by=None)
     assert result.objects.exists()
+
+
+def test_a_run_without_an_image_set_goes_alone():
+    factories.image_set("another")
+    run = a_run(state=RunState.PLANNED)
+    assert runs.discard(run=run, by=None) is True
+    assert not Run.objects.exists()
+    assert ImageSet.objects.exists()
+    assert AuditEvent.objects.get(what="run discarded").details["name"] == run.name
 
 
 def test_a_running_run_is_paused_first():

@@ -120,7 +120,8 @@ class TestPage:
     def test_what_is_wrong_is_said_at_its_field(self, page, changed, field, told):
         answer = preview(page, **{**WANTED, **changed})
         assert answer.status_code == 422
-        assert told in str(answer.context["form"].errors[field])
+        [error] = answer.context["form"].errors[field]
+        assert told in error
         assert not Run.objects.exists()
 
     def test_a_study_is_refused(self, page, client):

@@ -10,12 +10,19 @@ from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image, ImageSet
+from annotation.studies.errors import StudyRefused
 from generation.jobs import tasks
 from generation.models import Job, Run, RunState, Worker
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
+from generation.plans.prompt_choices import PROMPT_CHOICES
+from generation.recipes.askings import ClassificationRecipe, CompletionRecipe
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
+from generation.runs import queries, views
 from generation.runs import services as runs
+from generation.runs.errors import RunRefused
 from tests import factories
+from tests.annotation.api.calls import Program, is_problem
 from tests.generation.image_sets import world
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +45,11 @@ def maker():
     """A lead who may set up studies."""
     made = factories.user("maker", lead=True)
     return made
+
+
+@pytest.fixture
+def program(maker):
+    return Program(type(maker).objects.get(pk=maker.pk))
 
 
 @pytest.fixture
@@ -70,6 +82,7 @@ def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(
     ):
         assert said in shown.text
     assert shown.context["preview"].added == 30
+    assert preview(page, groups=" Mexican ; Indian,").context["preview"].added == 30
     for kind in (Run, Job, ImageSet, AuditEvent):
         assert not kind.objects.exists()
 
@@ -116,9 +129,25 @@ def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page)
     assert "Everything is already planned or made" in preview(page, groups="Mexican").text
     more = preview(page)
     assert (more.context["preview"].added, more.context["preview"].existing) == (15, 15)
-    start(page)
+    runs.start(run=run, by=None)
+    runs.pause(run=run, by=None)
+    assert start(page).status_code == 302, "it goes on when it is resumed"
+    run.refresh_from_db()
+    assert (run.state, run.jobs.count()) == (RunState.PAUSED, 30)
+    assert "30 jobs" not in page.get(start(page).url).text
     assert Run.objects.get() == run
-    assert run.jobs.count() == 30
+
+
+@pytest.mark.parametrize("refused", [PlanRefused, RunRefused, StudyRefused])
+def test_what_changed_since_the_preview_is_said(page, program, monkeypatch, refused):
+    def refuse(**given):
+        raise refused("Somebody was faster.")
+
+    monkeypatch.setattr(runs, "ensure", refuse)
+    shown = start(page)
+    assert (shown.status_code, shown.context["form"].non_field_errors()) == (422, ["Somebody was faster."])
+    plan = {"kind": "images", "backend": "fake", "groups": ["Mexican"]}
+    assert "faster" in is_problem(program.post("runs", plan), 409)["detail"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +172,9 @@ def test_what_cannot_be_planned_is_said_beside_its_field(page, said, field, why)
     shown = preview(page, **said)
     assert shown.status_code == 422
     assert why in shown.text
-    assert (field or "__all__") in shown.context["form"].errors
+    form = shown.context["form"]
+    assert (field or "__all__") in form.errors
+    assert form.model_errors() == (field not in (None, "seed"))
     assert not Run.objects.exists()
 
 
@@ -164,13 +195,14 @@ def test_pull_sets_describe_people_as_a_study_of_ones_own_does(page, maker):
 
 def test_captions_and_embeddings_are_planned_over_a_set_that_has_files(page):
     run = world.made(world.pictures())
-    shown = preview(page, "captions", image_set="drawn", count="7", options="ngrams=/data\nlevel = 2")
+    shown = preview(page, "captions", image_set="drawn", count="7", options="ngrams=/data\n \nlevel = 2")
     assert "Start: 6 images" in shown.text
     assert shown.context["preview"].plan.recipe.options == {"ngrams": "/data", "level": 2}
     start(page, "captions", image_set="drawn", count="7")
     start(page, "embeddings", image_set="drawn", model="fake", pretrained="")
     assert sorted(run.image_set.runs.values_list("kind", flat=True)) == ["captions", "embeddings", "images"]
-    assert preview(page, "captions", image_set="drawn", count="7", options="=x").status_code == 422
+    for options in ("=x", "x"):
+        assert preview(page, "captions", image_set="drawn", count="7", options=options).status_code == 422
     refused = preview(page, "captions", image_set="drawn", count="7", backend="visage", model="")
     assert "model" in refused.context["form"].errors
     factories.image(image_set=factories.image_set("elsewhere"))
@@ -222,6 +254,8 @@ def test_the_first_weights_of_the_form_are_no_revision_of_a_hubs_model(page):
     assert shown.context["preview"].plan.recipe.pretrained == ""
     shown = preview(page, "embeddings", **fields, pretrained="v2")
     assert shown.context["preview"].plan.recipe.pretrained == "v2"
+    own = {**fields, "backend": "open_clip", "model": "ViT-B-32", "pretrained": EmbeddingRecipe.pretrained}
+    assert preview(page, "embeddings", **own).context["preview"].plan.recipe.pretrained == own["pretrained"]
     refused = preview(page, "embeddings", **{**fields, "model": "ViT-B-32"})
     assert "name of open_clip" in refused.context["form"].errors["model"][0]
 
@@ -255,9 +289,58 @@ def test_more_like_a_run_fills_the_form_with_its_recipe(page):
     captions = world.read(world.made(run), CaptionRecipe(backend="fake", options={"a": 1, "b": "x"}))
     form = page.get(reverse("new_run", args=["captions"]), {"like": captions.pk}).context["form"]
     assert form["options"].value() == "a=1\nb=x"
-    for odd in ("", "x", "9" * 30, "-1", "²"):
+    form = page.get(reverse("new_run", args=["captions"]), {"like": run.pk}).context["form"]
+    assert form["image_set"].value() is None, "it is of another kind"
+    form = page.get(reverse("new_run", args=["images"]), {"set": "a", "study": "b"}).context["form"]
+    assert (form["image_set"].value(), form["study"].value()) == ("a", "b")
+    Run.objects.filter(pk=run.pk).update(recipe={**run.recipe, "version": 0, "width": 128})
+    form = page.get(reverse("new_run", args=["images"]), {"like": run.pk}).context["form"]
+    assert form["width"].value() == 512, "who knows what another version of the program meant"
+    for odd in ("", "x", "9" * 5000, "-1", "²"):
         assert page.get(reverse("new_run", args=["images"]), {"like": odd}).status_code == 200
     assert page.get(reverse("new_run", args=["poems"])).status_code == 404
+
+
+def test_a_recipe_fills_the_fields_of_its_form():
+    for key, (_, prompt_sets, _) in PROMPT_CHOICES.items():
+        if key != "from_images":  # test_from_images.py
+            found = views._initial_from_recipe(replace(world.FAKE, prompt_sets=prompt_sets))
+            assert found["prompts"] == key
+    asked = {"backend": "fake", "model": "fake"}
+    assert views._initial_from_recipe(CompletionRecipe(**asked, stop=("a", "b")))["stop"] == "a\nb"
+    assert views._initial_from_recipe(ClassificationRecipe(**asked, labels=("a", "b")))["labels"] == "a\nb"
+
+
+def test_runs_have_pages(page, monkeypatch):
+    monkeypatch.setattr(views, "RUNS_PER_PAGE", 1)
+    first = world.pictures()
+    world.pictures(image_set="another")
+    assert [row.run for row in page.get(reverse("runs"), {"page": 2}).context["rows"]] == [first]
+
+
+@pytest.mark.parametrize(
+    ("state", "possible"),
+    [
+        ("planned", {"cancel", "discard"}),
+        ("running", {"retry", "cancel"}),
+        ("cancelled", {"discard"}),
+        ("done", {"retry", "discard"}),
+    ],
+)
+def test_a_page_offers_what_is_possible(page, state, possible):
+    run = world.pictures()
+    if state != "planned":
+        Run.objects.filter(pk=run.pk).update(state=state, started_at=timezone.now())
+        Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, error="x", attempts=3)
+    shown = page.get(reverse("run", args=[run.pk])).context
+    assert {name for name in ("retry", "cancel", "discard") if shown[f"may_{name}"]} == possible
+
+
+def test_numbers_of_nothing_and_of_the_last_moment():
+    empty = queries.Progress("planned", "", *[0] * 5, None, None, (), None)
+    shown = views.progress_texts(empty)
+    assert [shown[name] for name in ("percent", "rate", "left")] == ["–"] * 3
+    assert views.progress_texts(replace(empty, seconds_left=0.0))["left"] != "–"
 
 
 def test_a_run_says_how_it_stands_page_and_numbers_alike(page):
@@ -283,8 +366,19 @@ def test_a_run_says_how_it_stands_page_and_numbers_alike(page):
         f'data-version="{told["version"]}"'.replace("<b>", "&lt;b&gt;").replace("</b>", "&lt;/b&gt;")
         in shown.text
     )
-    Job.objects.filter(pk=jobs[1].pk).update(state=JobState.FAILED, error="other")
-    assert page.get(reverse("run_progress", args=[run.pk])).json()["version"] != told["version"]
+    versions = {told["version"]}
+    for change in (
+        lambda: Job.objects.filter(pk=jobs[1].pk).update(
+            state=JobState.FAILED, error="RuntimeError: <b>no</b>"
+        ),
+        lambda: Job.objects.filter(pk=jobs[2].pk).update(error="other", attempts=1),
+        lambda: Run.objects.filter(pk=run.pk).update(error="It broke."),
+        lambda: Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED),
+    ):
+        change()
+        version = page.get(reverse("run_progress", args=[run.pk])).json()["version"]
+        assert version not in versions
+        versions.add(version)
 
 
 def test_a_run_that_stopped_by_itself_says_why(page):

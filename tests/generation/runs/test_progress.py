@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.models import Image
-from generation.models import Embedding, Job, Provenance, Run, RunState
+from generation.models import Embedding, Job, Provenance, Run, RunState, TextEmbedding, Worker
 from generation.plans.queries import estimates
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, digest
 from generation.runs import queries
@@ -51,19 +52,27 @@ class TestProgress:
         given_up = run.jobs.filter(state=JobState.PENDING)[0]
         world.fail(given_up)
         Job.objects.filter(pk=given_up.pk).update(finished_at=NOW - timedelta(seconds=1))
+        held = run.jobs.filter(state=JobState.PENDING)[:1].get()
+        lease = {"claim": uuid.uuid4(), "lease_expires_at": NOW, "attempts": 1}
+        Job.objects.filter(pk=held.pk).update(state=JobState.CLAIMED, **lease)
         stands = queries.progress(run, now=NOW)
         assert stands.rate == pytest.approx(2 / 10)  # of what is done
         assert stands.seconds_left == pytest.approx(3 / 0.2)
 
     def test_a_long_run_is_measured_by_its_last_two_minutes(self):
         run = running("Indian", "Mexican", started_ago=3600)
-        finished(run, 3000, 2000, 119, 60, 0)
+        finished(run, 3000, 120, 119, 60, 0, -1)
         # from the first of the last two minutes on: two in 119 seconds
         assert queries.progress(run, now=NOW).rate == pytest.approx(2 / 119)
 
+    def test_one_job_in_two_minutes_makes_no_rate(self):
+        run = running("Indian", started_ago=3600)
+        finished(run, 119)
+        assert queries.progress(run, now=NOW).rate is None
+
     def test_what_stood_still_for_two_minutes_has_no_rate(self):
         run = running("Indian", started_ago=3600)
-        finished(run, 3000, 2000)
+        finished(run, 3000, 121)
         stands = queries.progress(run, now=NOW)
         assert (stands.rate, stands.seconds_left) == (None, None)
 
@@ -80,6 +89,14 @@ class TestProgress:
         stands = queries.progress(run)
         assert (stands.state, stands.error) == ("paused", "No weights.")
 
+    def test_only_a_run_that_is_running_waits_for_its_model(self):
+        run = running("Indian", started_ago=10)
+        now = timezone.now()
+        seen = {"started_at": now, "seen_at": now, "loading_since": now}
+        Worker.objects.create(name="gpu a 1", queue="gpu", host="a", run=run, **seen)
+        assert queries.progress(run).loading == now
+        assert queries.progress(world.put(run, RunState.PAUSED)).loading is None
+
     def test_equal_errors_are_told_once_and_those_that_are_parked_first(self):
         run = running("Indian", started_ago=10)
         jobs = list(run.jobs.order_by("pk"))
@@ -91,11 +108,101 @@ class TestProgress:
         assert broke.example == jobs[2].prompt
         assert (room.error, room.jobs, room.parked) == ("Out of room.", 2, 0)
 
+    def test_of_errors_the_most_frequent_of_this_run_are_told_and_none_of_what_was_made_since(self):
+        world.fail(world.planned("Indian", image_set="other").run.jobs.first(), "e 1")
+        run = running("Indian", "French", started_ago=10)
+        jobs = list(run.jobs.order_by("pk"))
+        for job, error in zip(jobs, ("b", "c", "c", "e 1", "e 2", "e 3", "e 4", "done"), strict=False):
+            Job.objects.filter(pk=job.pk).update(error=error, attempts=1)
+        world.finish(jobs[7])
+        told = queries.progress(run).errors
+        assert [each.error for each in told] == ["c", "b", "e 1", "e 2", "e 3"]
+        assert [each.example for each in told] == [str(jobs[number]) for number in (1, 0, 3, 4, 5)]
+
     def test_an_empty_run_stands_at_nothing(self):
         run = running("Indian", started_ago=10)
         run.jobs.all().delete()
         stands = queries.progress(run)
         assert (stands.total, stands.rate, stands.errors) == (0, None, ())
+
+
+class TestPage:
+    """What the page of a run lists."""
+
+    def test_the_images_that_are_done_newest_first(self, monkeypatch):
+        monkeypatch.setattr(queries, "LATEST_SHOWN", 3)
+        run = running("Indian", "Mexican", started_ago=10)
+        finished(run, 8, 7, 6, 5, 4, 3)
+        jobs = list(run.jobs.order_by("pk"))
+        finished(world.planned("Indian", image_set="other").run, 1)
+        world.fail(jobs[5])  # its file was lost
+        images = [Job.objects.get(pk=jobs[number].pk).image for number in (4, 3, 2)]
+        assert queries.latest_images(run) == images
+
+    def test_its_first_failed_jobs(self, monkeypatch):
+        monkeypatch.setattr(queries, "FAILED_SHOWN", 2)
+        world.fail(world.planned("Indian", image_set="other").run.jobs.first())
+        run = running("Indian", started_ago=10)
+        jobs = list(run.jobs.order_by("pk"))
+        for job in jobs[1:4]:
+            world.fail(job)
+        assert queries.failed_jobs(run) == jobs[1:3]
+
+    def test_what_it_has_embedded(self, monkeypatch):
+        monkeypatch.setattr(queries, "LATEST_SHOWN", 2)
+        one, other = (
+            Run.objects.create(
+                kind="embeddings",
+                image_set=factories.image_set(),
+                backend="fake",
+                recipe={},
+                recipe_hash=each * 64,
+            )
+            for each in "ab"
+        )
+        for run, text in ((other, "z"), (one, "c"), (one, "b"), (one, "a")):
+            TextEmbedding.objects.create(run=run, text=text, dim=1, vector=bytes(4))
+            image = factories.image(index=TextEmbedding.objects.count())
+            Embedding.objects.create(run=run, image=image, dim=1, vector=bytes(4))
+        assert queries.embedded(one) == queries.Embedded(images=3, texts=3, examples=["c", "b"])
+
+    def test_its_own_prompt_is_that_of_its_first_image_from_an_image(self):
+        run, other = (
+            Run.objects.create(
+                kind="images",
+                image_set=factories.image_set(each),
+                backend="fake",
+                recipe={},
+                recipe_hash=each * 64,
+            )
+            for each in "ab"
+        )
+        mexican = factories.group("Mexico")
+        mexican.demonym = "Mexican"
+        mexican.save()
+        nameless = factories.group("Indian")
+        nameless.demonym = " "
+        nameless.save()
+
+        def job(of, group, prompt, prompt_set="from_images"):
+            number = Job.objects.count() + 1
+            Job.objects.create(
+                run=of, group=group, prompt=prompt, prompt_set=prompt_set, number=number, index=number, seed=1
+            )
+
+        assert queries.own_prompt(run) == ""
+        job(other, mexican, "something else")
+        job(run, mexican, "a photo of a Mexican person", prompt_set="detection")
+        assert queries.own_prompt(run) == ""
+        job(run, mexican, "a Mexican person")
+        assert queries.own_prompt(run) == "a Mexican person"
+        job(run, nameless, "an Indian person")
+        assert queries.own_prompt(run) == "{group} person"
+        job(run, nameless, "a Mexican person")
+        assert queries.own_prompt(run) == "a Mexican person"
+        run.jobs.filter(group=mexican).delete()
+        job(run, mexican, "a Mexican neighbour")
+        assert queries.own_prompt(run) == "{group} person"
 
 
 def test_runs_are_listed_newest_first_with_their_jobs(django_assert_num_queries):

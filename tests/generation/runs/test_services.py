@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from annotation.core.leases import JobState
-from annotation.models import AuditEvent, Image
+from annotation.models import AuditEvent, Image, ImageSet
 from generation.backends.image_fake import FakeTextToImage
-from generation.jobs.services import loaded_model, work
+from generation.jobs.services import claims, loaded_model, work
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
@@ -18,7 +18,9 @@ from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, 
 from generation.runs import queries
 from generation.runs import services as runs
 from generation.runs.errors import RunRefused
+from generation.runs.named import find_run
 from tests import factories
+from tests.generation.answers.answered import a_run
 from tests.generation.plans import world
 
 pytestmark = pytest.mark.django_db
@@ -29,10 +31,13 @@ MOVES = {"start": runs.start, "pause": runs.pause, "resume": runs.resume, "cance
 class TestEnsure:
     def test_a_plan_becomes_a_run_with_a_job_for_each_picture(self):
         lead = factories.user()
-        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")])
+        recipe = world.recipe(model="drawn by hand")
+        plan = plans.plan_images(recipe=recipe, groups=[factories.group("Indian")])
         ensured = runs.ensure(plan=plan, by=lead)
         assert (ensured.added, ensured.total, ensured.run.state) == (6, 6, RunState.PLANNED)
         assert ensured.run.created_by == lead
+        image_set = ensured.run.image_set
+        assert (image_set.title, image_set.model_name, image_set.drawn) == (image_set.name, "fake", True)
         first = ensured.run.jobs.order_by("pk").first()
         assert (first.prompt, first.number, first.index) == ("a photo of an Indian person", 1, 1)
         assert first.seed == sample_seed(seed=0, prompt=first.prompt, number=1)
@@ -51,6 +56,9 @@ class TestEnsure:
             runs.ensure(plan=plan, by=None)
         event = AuditEvent.objects.get()
         assert (event.what, event.study, event.details["run"]) == ("run planned", study, Run.objects.get().pk)
+        monkeypatch.undo()
+        runs.ensure(plan=plan, by=None)
+        assert AuditEvent.objects.get(what="run extended").study == study
 
     def test_the_same_plan_again_adds_nothing_and_says_nothing(self):
         first = world.planned("Indian", "Mexican")
@@ -74,6 +82,12 @@ class TestEnsure:
         assert list(more.run.jobs.values_list("number", flat=True)) == [3, 3, 3]
         assert sorted(more.run.jobs.values_list("index", flat=True)) == [7, 8, 9]
 
+    def test_a_set_that_has_images_keeps_what_is_said_of_them(self):
+        world.finish(world.planned("Indian").run.jobs.first())
+        ImageSet.objects.update(model_name="said otherwise")
+        world.planned("Indian", images_per_prompt=3)
+        assert ImageSet.objects.get().model_name == "said otherwise"
+
     def test_numbers_go_on_after_those_of_images_in_the_set(self):
         first = world.planned("Indian")
         factories.image(group_name="Indian", index=40, image_set=first.run.image_set)
@@ -95,8 +109,12 @@ class TestEnsure:
         ],
     )
     def test_nothing_runs_that_nobody_started(self, state, after):
-        world.put(world.planned("Indian").run, state)
-        assert world.planned("Indian", "Mexican").run.state == after
+        run = world.put(world.planned("Indian").run, state)
+        Run.objects.filter(pk=run.pk).update(error="It broke.", finished_at=timezone.now())
+        run = world.planned("Indian", "Mexican").run
+        assert run.state == after
+        again = after == RunState.PLANNED
+        assert (run.error, run.finished_at is None) == ("" if again else "It broke.", again)
 
     def test_a_finished_run_stays_finished_if_nothing_was_added(self):
         world.put(world.planned("Indian").run, RunState.DONE)
@@ -104,8 +122,11 @@ class TestEnsure:
 
     def test_a_plan_larger_than_a_part_is_whole(self, monkeypatch):
         monkeypatch.setattr(runs, "_JOBS_PER_TRANSACTION", 7)
+        lock, locked = runs._lock_image_set, []
+        monkeypatch.setattr(runs, "_lock_image_set", lambda plan: (locked.append(plan), lock(plan))[1])
         names = ["Indian", "Mexican", "French", "Nepali", "Welsh"]
         assert world.planned(*names).added == 30
+        assert len(locked) == 4, "each part is a transaction, and locks the set anew"
         assert world.planned(*names).added == 0
 
     def test_what_was_interrupted_is_completed(self, monkeypatch):
@@ -210,8 +231,10 @@ class TestMoves:
     def test_what_is_allowed_is_done_and_recorded(self, move, state, after):
         lead = factories.user()
         run = world.put(world.planned("Indian").run, state)
+        Run.objects.filter(pk=run.pk).update(error="It broke.")
         assert MOVES[move](run=run, by=lead) is True
         stored = Run.objects.get(pk=run.pk)
+        assert stored.error == ("It broke." if move == "resume" else "")
         assert (run.state, stored.state) == (after, after)
         assert (stored.finished_at is not None) == (after == "cancelled")
         event = AuditEvent.objects.exclude(what="run planned").get()
@@ -232,6 +255,7 @@ class TestMoves:
         assert MOVES[move](run=run, by=None) is False
         assert Run.objects.get(pk=run.pk).state == state
         assert AuditEvent.objects.count() == 1
+        assert run.jobs.count() == 6
 
     @pytest.mark.parametrize(
         ("move", "state", "why"),
@@ -242,13 +266,15 @@ class TestMoves:
             ("pause", "done", "is done"),
             ("pause", "cancelled", "was cancelled"),
             ("resume", "planned", "Start it"),
-            ("resume", "done", "Retry what failed"),
+            ("resume", "done", "Retry what failed, or plan it again with more groups"),
             ("resume", "cancelled", "Plan it again"),
             ("cancel", "done", "nothing left to cancel"),
         ],
     )
     def test_what_is_not_allowed_says_why(self, move, state, why):
         run = world.put(world.planned("Indian").run, state)
+        if move != "start":
+            Run.objects.filter(pk=run.pk).update(error="It broke.")
         with pytest.raises(RunRefused, match=f"Run {run.pk} .*{why}"):
             MOVES[move](run=run, by=None)
         assert Run.objects.get(pk=run.pk).state == state
@@ -265,6 +291,8 @@ class TestMoves:
         monkeypatch.setattr(FakeTextToImage, "batch", 2)
         run = world.put(world.planned("Indian").run, RunState.PAUSED)
         Run.objects.filter(pk=run.pk).update(error="No weights.")
+        run.refresh_from_db()
+        assert queries.resumed_message(run) == ""
         runs.resume(run=run, by=None)
         assert "had paused because: No weights. If that still holds" in queries.resumed_message(run)
         assert work.work(run_id=run.pk, batches=1) == 2
@@ -290,6 +318,12 @@ class TestMoves:
             runs.resume(run=run, by=None)
         run.refresh_from_db()
         assert (run.state, run.error) == (RunState.PAUSED, "No weights.")
+        with pytest.raises(RunRefused, match="Start it"):
+            runs.resume(run=world.put(run, RunState.PLANNED), by=None)
+        Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED, recipe={**run.recipe, "version": 0})
+        run.refresh_from_db()
+        with pytest.raises(RunRefused, match=r"stays paused: .*version"):
+            runs.resume(run=run, by=None)
 
     def test_starting_a_run_that_an_error_paused_says_which(self):
         run = world.put(world.planned("Indian").run, RunState.PAUSED)
@@ -311,6 +345,14 @@ class TestMoves:
         assert less.total == 0
         assert runs.start(run=less.run, by=None) is False
         assert less.run.state == RunState.DONE
+        assert less.run.finished_at is not None
+
+    def test_a_run_whose_jobs_are_all_done_has_nothing_to_do(self):
+        run = world.planned("Indian").run
+        for job in run.jobs.all():
+            world.finish(job)
+        assert runs.start(run=run, by=None) is False
+        assert run.state == RunState.DONE
 
 
 class TestCancel:
@@ -340,6 +382,29 @@ class TestCancel:
         assert world.planned("Indian").added == 5
         assert run.jobs.filter(pk=job.pk).exists()
 
+    @pytest.mark.parametrize("kind", ["captions", "descriptions"])
+    def test_what_is_to_be_read_from_an_image_goes(self, kind):
+        image = factories.image()
+        run = Run.objects.create(
+            kind=kind,
+            name="" if kind == "captions" else "asked",
+            image_set=image.image_set,
+            backend="fake",
+            recipe={},
+            recipe_hash="0" * 64,
+        )
+        asked = {"key": "k", "number": 1, "prompt": "who?", "seed": 1, "group": image.group}
+        Job.objects.create(run=run, image=image, **({} if kind == "captions" else asked))
+        runs.cancel(run=run, by=None)
+        assert not run.jobs.exists()
+
+    def test_a_cancelled_run_that_has_made_everything_stays_cancelled(self):
+        run = world.put(world.planned("Indian").run, RunState.RUNNING)
+        for job in run.jobs.all():
+            world.finish(job)
+        runs.cancel(run=run, by=None)
+        assert world.planned("Indian").run.state == RunState.CANCELLED
+
     def test_what_a_worker_put_back_after_the_cancellation_is_planned_once(self):
         run = world.put(world.planned("Indian").run, RunState.RUNNING)
         runs.cancel(run=run, by=None)
@@ -356,9 +421,13 @@ class TestRetry:
         world.fail(first)
         world.finish(second)
         world.put(run, RunState.DONE)
+        Run.objects.filter(pk=run.pk).update(finished_at=timezone.now())
+        Job.objects.filter(pk=first.pk).update(not_before=timezone.now())
         assert runs.retry(run=run, by=None) == 1
         first.refresh_from_db()
         assert (first.state, first.attempts, first.error) == (JobState.PENDING, 0, "")
+        assert first.not_before is None
+        assert Run.objects.get(pk=run.pk).finished_at is None
         second.refresh_from_db()
         assert second.state == JobState.DONE
         assert Run.objects.get(pk=run.pk).state == RunState.RUNNING
@@ -386,3 +455,25 @@ def test_who_resumes_a_run_that_hardly_fails_accepts_no_failures():
     run = world.put(world.planned("Indian").run, RunState.PAUSED)
     assert runs.resume(run=run, by=None)
     assert not Run.objects.get(pk=run.pk).failures_accepted
+
+
+def test_who_resumes_a_run_that_mostly_fails_accepts_it_only_if_it_was_paused(monkeypatch):
+    monkeypatch.setattr(claims, "mostly_fails", lambda pk: "Most jobs fail.")
+    run = world.put(world.planned("Indian").run, RunState.RUNNING)
+    assert not runs.resume(run=run, by=None)
+    assert not Run.objects.get(pk=run.pk).failures_accepted
+    Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED, error="Most jobs fail.")
+    assert runs.resume(run=run, by=None)
+    run.refresh_from_db()
+    assert run.failures_accepted
+    assert queries.resumed_message(run).endswith("because: Most jobs fail.")
+
+
+def test_a_run_is_found_by_its_number_first_and_else_by_its_name():
+    first, second = a_run(), a_run()
+    Run.objects.filter(pk=second.pk).update(name=str(first.pk))
+    world.planned("Indian")  # has no name
+    for name, found in ((str(first.pk), first), (first.name, first), (str(second.pk), second)):
+        assert find_run(Run.objects.all(), name) == found
+    for name in ("", "²", "9" * 5000, "nothing"):
+        assert find_run(Run.objects.all(), name) is None

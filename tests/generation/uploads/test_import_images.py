@@ -42,6 +42,17 @@ def stored(image: Image) -> bytes:
         return file.read()
 
 
+def a_run_of(image_set: ImageSet) -> Run:
+    return Run.objects.create(
+        kind=RunKind.IMAGES,
+        state=RunState.PLANNED,
+        image_set=image_set,
+        backend="fake",
+        recipe={},
+        recipe_hash="0" * 64,
+    )
+
+
 def nothing_there() -> bool:
     files = [path for path in Path(default_storage.location).rglob("*") if path.is_file()]
     return not (ImageSet.objects.exists() or Image.objects.exists() or files)
@@ -83,11 +94,19 @@ def test_the_same_again_changes_nothing_and_more_rows_are_added_after(tmp_path):
     assert (done.created, done.unchanged) == (1, 2)
     assert list(Image.objects.order_by("pk").values())[:2] == before
     assert Image.objects.get(reference="3.png").index == 2
-    assert AuditEvent.objects.filter(what=uploads.IMPORTED).count() == 2
+    details = (
+        AuditEvent.objects.filter(what=uploads.IMPORTED).order_by("pk").values_list("details", flat=True)
+    )
+    named = {"set": "brought", "table": "images.csv", "filled": 0}
+    assert list(details) == [{**named, "created": 2}, {**named, "created": 1}]
 
 
 @pytest.mark.parametrize(
-    "changed", [{"prompt": "another"}, {"seed": "8"}, {"model": "api-2"}, {"note": "no"}, {"revision": "b"}]
+    "changed",
+    [
+        *({"prompt": "another"}, {"seed": "8"}, {"model": "api-2"}, {"note": "no"}, {"revision": "b"}),
+        {"prompt_set": "default"},
+    ],
 )
 def test_a_picture_that_is_known_is_not_told_otherwise(changed):
     bring(zipped(FILES))
@@ -95,7 +114,32 @@ def test_a_picture_that_is_known_is_not_told_otherwise(changed):
     before = list(Provenance.objects.order_by("pk").values())
     with pytest.raises(FileRefused, match=r"images\.csv, row 2: the set already has 'a/1\.png' of Mexican"):
         bring(zipped({**FILES, "images.csv": table(*rows)}))
+    with pytest.raises(FileRefused, match=r"row 3: the set already has '2\.png' of Indian"):
+        bring(zipped({**FILES, "images.csv": table(ROWS[0], {**ROWS[1], "attribute": "rich"})}))
     assert list(Provenance.objects.order_by("pk").values()) == before
+
+
+def test_numbers_go_on_after_the_largest_of_the_group():
+    image_set = factories.image_set("brought")
+    for group, index in (("Mexican", 7), ("Mexican", 3), ("Indian", 9)):
+        factories.image(group_name=group, index=index, image_set=image_set)
+    bring(zipped(FILES))
+    made = Image.objects.exclude(file="").values_list("group__name", "index")
+    assert set(made) == {("Mexican", 8), ("Indian", 10)}
+
+
+@pytest.mark.parametrize("how", ["other pixels", "a run"])
+def test_what_somebody_puts_into_the_set_while_files_are_stored_is_looked_at_again(how):
+    def meanwhile(step, done, total):
+        if (step, done) != ("files stored", total):
+            return
+        if how == "a run":
+            a_run_of(factories.image_set("brought"))
+        else:
+            bring(zipped({**FILES, "a/1.png": encoded(pixels("pink"))}))
+
+    with pytest.raises((FileRefused, UploadRefused), match=r"as another image|holds generated images"):
+        bring(zipped(FILES), progress=meanwhile)
 
 
 def test_another_picture_under_a_known_name_is_refused_and_leaves_no_file():
@@ -108,11 +152,20 @@ def test_another_picture_under_a_known_name_is_refused_and_leaves_no_file():
 def test_an_image_of_unknown_size_gets_its_file_and_its_size():
     """Only embeddings of it were imported."""
     image_set = factories.image_set("brought")
-    image = factories.image(image_set=image_set, width=0, height=0, reference="a/1.png")
+    image = factories.image(image_set=image_set, width=0, height=0, reference="a/1.png", prompt="a person")
+    other = factories.image(
+        image_set=image_set, group_name="Indian", width=0, height=0, reference="2.png", prompt="a person"
+    )
     done = bring(zipped(FILES))
-    assert (done.created, done.filled) == (1, 1)
+    assert (done.created, done.filled) == (0, 2)
+    assert "2 files added to known images" in done.summary()[0]
+    assert AuditEvent.objects.get(what=uploads.IMPORTED).details["filled"] == 2
     image.refresh_from_db()
     assert (image.width, image.height, stored(image)) == (8, 6, TEAL)
+    assert (image.prompt, image.sha256) == ("a Mexican person", hashlib.sha256(TEAL).hexdigest())
+    other.refresh_from_db()
+    assert other.prompt == "a person"  # the table says nothing of it
+    assert bring(zipped(FILES)).unchanged == 2
 
 
 def test_groups_of_any_axis_are_as_people_name_themselves():
@@ -146,15 +199,20 @@ def test_what_files_say_besides_pixels_is_told_of_and_the_original_stays_traceab
     exif = pixels().getexif()
     exif[0x010F] = "Ada's camera"
     data = encoded(exif=exif)
-    row = {"file": "1.png", "group": "Mexican", "note": "mine"}
+    row = {"file": "1.png", "group": "Mexican", "note": "mine", "model": "camera"}
     done = bring(zipped({"1.png": data, "t.csv": table(row)}))
     assert done.reencoded == 1
     assert "1 file with metadata" in done.summary()[1]
     image = Image.objects.get()
+    assert image.image_set.model_name == "camera"
     assert b"Ada" not in stored(image)
     assert image.provenance.note.startswith("mine\nStored as PNG")
     assert hashlib.sha256(data).hexdigest() in image.provenance.note
     assert bring(zipped({"1.png": data, "t.csv": table(row)})).unchanged == 1
+    rows = ({**row, "note": ""}, {"file": "2.png", "group": "Mexican", "model": "api"})
+    assert bring(zipped({"1.png": data, "2.png": RED, "t.csv": table(*rows)}), name="more").reencoded == 1
+    assert ImageSet.objects.get(name="more").model_name == ""  # there are two
+    assert Provenance.objects.get(note__startswith="Stored as PNG").image.reference == "1.png"
 
 
 def test_nothing_is_left_out_in_silence():
@@ -164,6 +222,7 @@ def test_nothing_is_left_out_in_silence():
         "1 file is in no row of images.csv and was left out: spare.png.",
         "Columns that were not read: guidance.",
     )
+    assert done.summary()[1:] == list(done.notes)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +233,13 @@ def test_nothing_is_left_out_in_silence():
         ([{"file": "2.png", "group": ""}], "row 2, column 'group': the cell is empty"),
         ([{"file": "2.png", "group": "Mexcan"}], "row 2, column 'group': no identity group .* 'Mexcan'"),
         ([{"file": "2.png", "group": "Mexican"}] * 2, "row 3, column 'file': '2.png' is already in row 2"),
+        (
+            [
+                {"file": name, "group": group}
+                for name, group in (("2.png", "Z"), ("t.csv", "A"), ("bad.png", "Z"))
+            ],
+            "row 2, column 'group': no identity group .* 'Z'",
+        ),
         ([{"file": "2.png", "group": "Indian", "seed": "-1"}], "column 'seed': '-1' is not a whole number"),
         ([{"file": "2.png", "group": "Indian", "seed": str(2**63)}], "column 'seed'"),
         ([{"file": "2.png", "group": "Indian", "seed": "1.0"}], "column 'seed'"),
@@ -332,6 +398,8 @@ def test_groups_that_nobody_knows_are_made_only_when_asked_for_and_on_the_axis_t
     done = bring(zipped({"2.png": RED, "t.csv": table(*rows)}), axis=Axis.OTHER, new_groups=True)
     group = Image.objects.get(image_set=done.image_set).group
     assert (group.name, group.axis, group.demonym) == ("Left-handed", "other", "Left-handed")
+    with pytest.raises(FileRefused, match="on the axis 'nationality' is named 'Left-handed'"):
+        bring(zipped({"2.png": RED, "t.csv": table(*rows)}), name="more")
     factories.group("Georgia", axis=Axis.US_STATE)
     rows = [{"file": "2.png", "group": "Georgia"}]
     bring(zipped({"2.png": RED, "t.csv": table(*rows)}), name="states", axis=Axis.US_STATE)
@@ -344,19 +412,23 @@ def test_drawings_and_sets_that_a_run_fills_take_no_uploads():
     with pytest.raises(UploadRefused, match="drawn sample pictures"):
         bring(zipped(FILES), name="drawings")
     made = factories.image_set("made")
-    Run.objects.create(
-        kind=RunKind.IMAGES,
-        state=RunState.PLANNED,
-        image_set=made,
-        backend="fake",
-        recipe={},
-        recipe_hash="0" * 64,
-    )
+    a_run_of(made)
     with pytest.raises(UploadRefused, match="holds generated images"):
         bring(zipped(FILES), name="made")
-    for name in ("", "Bad Name", "x" * 81, "../up"):
+    for name in ("", "Bad Name", "a b", "x" * 81, "../up"):
         with pytest.raises(UploadRefused, match="set's name"):
             bring(zipped(FILES), name=name)
+    assert not list(Path(default_storage.location).rglob("*.png"))
+    made.runs.update(kind=RunKind.CAPTIONS)
+    assert bring(zipped(FILES), name="made").created == 2
+    assert bring(zipped(FILES), name="x" * 80).created == 2
+
+
+def test_an_image_that_is_there_without_its_origin_is_not_told_otherwise():
+    image_set = factories.image_set("brought")
+    factories.image(image_set=image_set, reference="a/1.png", file="images/1.png", sha256="0" * 64)
+    with pytest.raises(FileRefused, match="as another image"):
+        bring(zipped(FILES))
 
 
 def test_a_picture_that_changes_while_it_is_read_is_refused(monkeypatch, tmp_path):

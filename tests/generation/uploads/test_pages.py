@@ -38,6 +38,13 @@ def test_a_zip_becomes_an_image_set_and_what_was_done_is_said(client, maker):
     file = client.get(reverse("image_file", args=[image.pk]))
     assert b"".join(file.streaming_content) == FILES["1.png"]
     assert "Nothing to do" in send(client).text
+    form = client.get(reverse("upload"), {"set": "brought"}).context["form"]
+    assert (form["name"].value(), form["licence"].value()) == ("brought", "CC0")
+    assert client.get(reverse("upload"), {"set": "another"}).context["form"]["licence"].value() == ""
+    assert "under the licence 'CC0'" in send(client, licence="CC BY 4.0").context["form"].errors["licence"][0]
+    factories.image_set("bare")
+    refused = send(client, name="bare", licence="CC0").context["form"].errors
+    assert "without a licence" in refused["licence"][0]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +69,12 @@ def test_what_is_refused_says_why_and_keeps_nothing(client, maker, how, why):
     assert not ImageSet.objects.exists()
 
 
+def test_what_is_too_long_is_said_beside_its_field(client, maker):
+    client.force_login(maker)
+    long = {"name": "x" * 81, "title": "x" * 201, "licence": "x" * 81}
+    assert set(send(client, **long).context["form"].errors) == set(long)
+
+
 def test_groups_that_nobody_knows_are_made_when_the_box_is_ticked(client, maker):
     client.force_login(maker)
     files = {"1.png": encoded(), "t.csv": table({"file": "1.png", "group": "Left-handed"})}
@@ -76,6 +89,10 @@ def test_a_zip_that_is_too_large_is_sent_to_the_command(client, maker, settings)
     assert shown.status_code == 422
     assert "manage.py import_images" in shown.text
     assert not ImageSet.objects.exists()
+    settings.UPLOAD_MAX_MB = 1
+    body = zipped(FILES).getvalue()
+    # a ZIP may have something before it
+    assert send(client, raw=bytes(1_000_000 - len(body)) + body).status_code == 200
 
 
 def test_who_may_not_make_images_brings_none_in(client):

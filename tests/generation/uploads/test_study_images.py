@@ -79,6 +79,7 @@ def test_what_is_shown_is_drawn_as_the_tables_say(client, lead):
         ("French", 1),
         ("Mexican", 1),
     ]
+    assert Source.objects.get().origin.endswith("One out-region vote: its lead's.")
     votes = Association.objects.values_list("attribute__text", "out_stereotypical")
     assert dict(votes) == {"sombrero": 1, "guitar": 1, "hat": 0, "beret": 1, "wine": 1}
     study = setup.save_draft(user=lead, name="what-is-shown", document=document, may_name_leads=False).study

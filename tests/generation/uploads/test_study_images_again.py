@@ -3,8 +3,11 @@
 import pytest
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Image, ImageSet, Source, TaskKind
+from annotation.catalogue.services import SourceRefused
+from annotation.imports.readers import pairs
+from annotation.models import AuditEvent, IdentityGroup, Image, ImageSet, Source, TaskKind
 from annotation.setup import services as setup
+from generation.uploads.services import study_images
 from tests import factories
 from tests.generation.uploads.bundles import encoded, pixels, table
 from tests.generation.uploads.study_images import begin, send
@@ -33,6 +36,61 @@ def test_a_second_zip_goes_into_the_same_set_under_its_licence_only(client, lead
     assert Image.objects.count() == 4
     assert send(client, images=more).status_code == 302
     assert ImageSet.objects.get().images.count() == 5
+
+
+def test_the_form_begins_with_what_was_sent_and_its_lists_are_in_order(client, lead):
+    begin(client)
+    send(client)
+    for name in ("a-2", "a-1"):
+        factories.image_set(name), factories.source(name)
+    form = client.get(reverse("study_images", args=["what-is-shown"])).context["form"]
+    assert [form[name].value() for name in ("image_set", "source", "licence")] == [*["what-is-shown"] * 2, ""]
+    for name in ("image_set", "source"):
+        values = [value for value, _ in form.fields[name].choices]
+        assert set(values) == {"", "a-1", "a-2", "what-is-shown"}
+        assert (values[0], values.index("a-1") < values.index("a-2")) == ("", True)
+    assert ImageSet.objects.get(name="what-is-shown").title == "What is shown?"
+
+
+def test_groups_of_both_files_are_made_on_the_axis_that_is_named(client, lead):
+    begin(client)
+    images = {"1.png": encoded(), "t.csv": table({"file": "1.png", "group": "Left-handed"})}
+    said = {"attributes": "group,attribute\nLeft-handed,pen\n", "axis": "other", "allow_fewer": "on"}
+    assert "images" in send(client, images=images, **said).context["form"].errors
+    assert send(client, images=images, **said, new_groups="on").status_code == 302
+    assert IdentityGroup.objects.get().axis == "other"
+
+
+def test_what_the_form_refuses_is_said_once_beside_its_field(client, lead, settings, monkeypatch):
+    begin(client)
+
+    def errors(**how):
+        return dict(send(client, **how).context["form"].errors)
+
+    assert list(errors(images=None, image_set="nowhere")) == ["image_set"]
+    assert list(errors(attributes=None, source="nowhere")) == ["source"]
+    assert list(errors(licence="x" * 81)) == ["licence"]
+    monkeypatch.setattr(pairs, "MAX_BYTES", 99)
+    header = "group,attribute\n"
+    assert "attributes" not in errors(attributes=header + "x" * (99 - len(header)), images=None)
+    assert errors(attributes=header + "x" * (100 - len(header))) == {
+        "attributes": ["The file is larger than 2 MB."]
+    }
+    monkeypatch.undo()
+    settings.UPLOAD_MAX_MB = 0
+    [error] = errors()["images"]
+    assert "manage.py import_images" in error
+
+
+@pytest.mark.parametrize("refused", [SourceRefused, setup.SetupRefused])
+def test_what_changed_meanwhile_is_said_above_the_form(client, lead, monkeypatch, refused):
+    begin(client)
+
+    def refuse(**given):
+        raise refused("Somebody was faster.")
+
+    monkeypatch.setattr(study_images, "fill", refuse)
+    assert send(client).context["form"].non_field_errors() == ["Somebody was faster."]
 
 
 @pytest.mark.parametrize("how", ["by somebody else", "shown in another study", "about to be shown"])
@@ -96,6 +154,8 @@ def test_every_wrong_row_of_the_attributes_is_named_with_what_to_do(client, lead
         "Row 9, column stereotypical: the cell is empty. Write yes or no.",
         "Row 10, column attribute: the cell is empty. Fill it in, or remove the line.",
     ]
+    many = HEADER + "\nMexican,hat,maybe" * 21
+    assert len(send(client, attributes=many).context["form"].errors["attributes"]) == 20
     only = send(client, attributes=f"{HEADER}\nMexican,hat,maybe\n").context["form"].errors["attributes"]
     assert only == ["Row 2, column stereotypical: 'maybe' is neither yes nor no. Write yes or no."]
     votes = "group,attribute,in_stereotypical,in_nonstereotypical,in_unsure\nMexican,hat,two,1,0\n"
@@ -133,9 +193,11 @@ def test_a_copied_rule_of_visual_attributes_is_kept_if_it_can_apply(client, lead
 def test_an_incomplete_study_can_be_given_its_images(client, lead):
     begin(client)
     document = setup.documents(user=lead)["what-is-shown"]
-    document["tasks"][0]["page_size"] = 1
+    page = {"group": "French", "image": 2, "shown": ["beret"]}
+    document["tasks"][0] |= {"page_size": 1, "shown": [page]}
     setup.save(user=lead, name="what-is-shown", document=document)
     assert send(client).status_code == 302
+    assert "shown" not in setup.documents(user=lead)["what-is-shown"]["tasks"][0]
 
 
 @pytest.mark.parametrize(
@@ -149,12 +211,13 @@ def test_an_incomplete_study_can_be_given_its_images(client, lead):
 def test_a_copied_draw_keeps_its_groups_as_far_as_the_images_show_them(client, lead, groups, kept, said):
     begin(client)
     document = setup.documents(user=lead)["what-is-shown"]
-    document["tasks"][0]["attributes"] = {"visual": "none", "groups": groups, "allow_fewer": True}
+    document["tasks"][0]["attributes"] = {"groups": groups, "allow_fewer": True}
     setup.save(user=lead, name="what-is-shown", document=document)
     assert client.get(reverse("study_images", args=["what-is-shown"])).context["form"]["allow_fewer"].value()
     answer = send(client, allow_fewer="on")
     task = setup.documents(user=lead)["what-is-shown"]["tasks"][0]
     assert task["attributes"].get("groups") == kept
+    assert task["attributes"]["visual"] == "none"
     shown = client.get(answer.url).text
     assert said in shown
     assert ("groups" in task["attributes"]) == bool(kept)
