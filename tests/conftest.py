@@ -75,7 +75,7 @@ def pytest_collection(session: pytest.Session):
 
 
 def pytest_unconfigure() -> None:
-    """pytest now looks five times for garbage that fails when it is freed. What is left after once is none."""
+    """pytest looks five times now for garbage that fails when it is freed. Once finds all there is."""
     gc.collect()
     gc.freeze()
 
