@@ -5,10 +5,10 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from annotation.core import csv_text
 from annotation.imports.readers.oddities import FileRefused, check_is_file, sha256_of
@@ -111,34 +111,47 @@ class Release:
         """The rows of a table, one at a time; raises FileRefused."""
         path = self.folder / file
         required = [name for name in columns.names(file) if name not in columns.OPTIONAL]
-        with path.open(encoding="utf-8", newline="") as text:
+        with _opened(path) as text:
             reader = csv.reader(text, strict=True)
             number = 1
             try:
                 header = next(reader, [])
+                _check_is_text(path, 1, header)
                 for name in required:
                     if name not in header:
                         raise FileRefused(path, f"there is no column '{name}'.", _FETCH, row=1)
                 for number, cells in enumerate(reader, start=2):
+                    _check_is_text(path, number, cells)
                     if len(cells) != len(header):
                         problem = f"{len(cells)} cells where the header has {len(header)}."
                         raise FileRefused(path, problem, _FETCH, row=number)
                     yield Row(path, number, dict(zip(header, cells, strict=True)))
-            except UnicodeDecodeError as error:
-                raise FileRefused(path, "the file is not UTF-8.", _FETCH, row=number + 1) from error
             except csv.Error as error:
                 problem = f"this is not comma-separated text ({error})."
                 raise FileRefused(path, problem, _FETCH, row=number + 1) from error
 
     def fields(self) -> list[str]:
         """The profile fields that it publishes."""
-        with (self.folder / columns.ANNOTATORS).open(encoding="utf-8", newline="") as text:
+        with _opened(self.folder / columns.ANNOTATORS) as text:
             header = next(csv.reader(text), [])
         return [name for name in header if name not in columns.names(columns.ANNOTATORS)]
 
     def refused(self, key: str, problem: str) -> FileRefused:
         """The error for a wrong value in release.json."""
         return FileRefused(self.folder / columns.ABOUT, f"{key}: {problem}", _FETCH)
+
+
+def _opened(path: Path) -> TextIO:
+    """The file as text. What is not UTF-8 becomes lone surrogates: Python decodes many rows at once, and an
+    error would name none of them."""
+    return path.open(encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def _check_is_text(path: Path, number: int, cells: Sequence[str]) -> None:
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError as error:
+        raise FileRefused(path, "the file is not UTF-8.", _FETCH, row=number) from error
 
 
 def _refuse_constant(name: str) -> None:

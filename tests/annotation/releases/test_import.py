@@ -338,11 +338,13 @@ def test_a_box_lies_inside_its_image(corners):
         importing_rows._box(Judgement(), Unit(), [0, 0, 5, 5], cell(""))
 
 
-def test_bytes_that_are_no_text_are_named_with_their_row(bundle):
-    data = (bundle / "units.csv").read_bytes()
-    (bundle / "units.csv").write_bytes(data + b"depiction,1,\xff\n")
+@pytest.mark.parametrize(("file", "row"), [("units.csv", 3), ("units.csv", 1), ("annotators.csv", 1)])
+def test_bytes_that_are_no_text_are_named_with_their_row(bundle, file, row):
+    lines = (bundle / file).read_bytes().splitlines(keepends=True)
+    lines[row - 1] = b"\xff" + lines[row - 1]
+    (bundle / file).write_bytes(b"".join(lines))
     renewed(bundle)
-    with pytest.raises(CommandError, match=r"units.csv, row \d+: the file is not UTF-8"):
+    with pytest.raises(CommandError, match=rf"{file}, row {row}: the file is not UTF-8"):
         run(bundle, "--name", "again")
 
 
