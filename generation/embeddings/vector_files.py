@@ -5,8 +5,6 @@ error names the array and the row as numpy counts it, from 0: `vectors[3]`.
 """
 
 import hashlib
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from annotation.core.zip_files import UNREADABLE
 from generation.core.file_errors import MOST_SHOWN, FileUnusable
 
 _STRINGS, _NUMBERS = ("names", "groups", "texts"), ("vectors", "text_vectors")
 _IMAGES, _TEXTS = ("names", "groups", "vectors"), ("texts", "text_vectors")
 _ROWS = 4096  # normalized at once, in float64
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 _NO_NPZ = (
     "It is not an NPZ file. Write it with numpy.savez(FILE, names=..., groups=..., vectors=...), and copy it "
     "again if it is damaged"
@@ -119,7 +117,7 @@ def _arrays(path: Path) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
         raise
     except OSError as error:
         raise FileUnusable(path, [f"The file cannot be read: {error.strerror or error}."]) from error
-    except (*_BROKEN, ValueError) as error:
+    except UNREADABLE as error:
         raise FileUnusable(path, [f"{_NO_NPZ} ({' '.join(str(error).split())[:200]})."]) from error
     errors.raise_if_any()
     return found, ignored

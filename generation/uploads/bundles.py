@@ -2,12 +2,12 @@
 
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
+from annotation.core.zip_files import UNREADABLE, is_hidden
 from annotation.imports.readers.oddities import FileRefused
 
 MAX_FILES = 200_000
@@ -60,7 +60,7 @@ class _Folder:
 
     def names(self) -> list[str]:
         found = (path.relative_to(self._root) for path in self._root.rglob("*") if path.is_file())
-        return sorted(path.as_posix() for path in found if not _is_hidden(path.as_posix()))
+        return sorted(path.as_posix() for path in found if not is_hidden(path.as_posix()))
 
     def read(self, name: str, *, limit: int) -> bytes:
         path = self._root / name
@@ -78,10 +78,6 @@ class _Folder:
             ) from error
 
 
-# What zipfile raises for damaged files; OSError and ValueError come from negative offsets.
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
-
-
 class _Zip:
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self.name = name
@@ -96,7 +92,7 @@ class _Zip:
             # Limited, whatever size the directory of the ZIP claims.
             with self._archive.open(self._members[name]) as file:
                 return file.read(limit + 1)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise FileRefused(
                 self.name, f"'{name}' cannot be unpacked ({error}).", "Pack it again."
             ) from error
@@ -112,7 +108,7 @@ class _Zip:
             )
         found: dict[str, zipfile.ZipInfo] = {}
         for member in members:
-            if member.is_dir() or _is_hidden(member.filename):
+            if member.is_dir() or is_hidden(member.filename):
                 continue
             if _is_unsafe(member.filename) or stat.S_ISLNK(member.external_attr >> 16):
                 raise FileRefused(
@@ -124,11 +120,6 @@ class _Zip:
                 raise FileRefused(self.name, f"it has two files '{member.filename}'.", "Remove one.")
             found[member.filename] = member
         return found
-
-
-def _is_hidden(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return "__MACOSX" in parts or any(part.startswith(".") and part != ".." for part in parts)
 
 
 def _is_unsafe(name: str) -> bool:

@@ -1,9 +1,7 @@
 """Imports of SeeGULL's and ViSAGe's files, for programs."""
 
 import io
-import lzma
 import zipfile
-import zlib
 from contextlib import closing
 from typing import IO, Any
 
@@ -17,6 +15,7 @@ from annotation.api.errors import Refused, StorageUnreachable, TooLarge, refusal
 from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import BYTES, Query
 from annotation.core.leases import JobState
+from annotation.core.zip_files import UNREADABLE, is_hidden
 from annotation.imports import files, queries, tasks
 from annotation.imports.api.access import EditorResource
 from annotation.imports.services import jobs
@@ -167,10 +166,6 @@ class VisageUpload(_Upload):
         return self.accept(request, dict(uploads), **self.query(VisageQuery))
 
 
-# What zipfile raises for damaged and encrypted files, and for compressions that it does not know.
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError, OSError, EOFError)
-
-
 def _spreadsheets(file: IO[bytes]) -> dict[str, tuple[str, bytes]]:
     """Part -> name and content of the two spreadsheets in a ZIP. Reads no more than they may have."""
     found: dict[str, tuple[str, bytes]] = {}
@@ -178,9 +173,7 @@ def _spreadsheets(file: IO[bytes]) -> dict[str, tuple[str, bytes]]:
         with zipfile.ZipFile(file) as archive:
             for member in archive.infolist():
                 name = files.local_name(member.filename)
-                # macOS adds a file called ._NAME to each
-                is_macos = member.filename.rpartition("/")[2].startswith("._")
-                if member.is_dir() or not name.lower().endswith(".xlsx") or is_macos:
+                if member.is_dir() or not name.lower().endswith(".xlsx") or is_hidden(member.filename):
                     continue
                 part = next((one for one in files.PARTS[jobs.Kind.VISAGE] if one in name.lower()), "")
                 if not part or part in found:
@@ -190,7 +183,7 @@ def _spreadsheets(file: IO[bytes]) -> dict[str, tuple[str, bytes]]:
                     )
                 with archive.open(member) as packed:
                     found[part] = name, packed.read(files.MAX_BYTES + 1)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Refused(f"This is not a ZIP that can be read ({error}). Pack it again.") from error
     return found
 

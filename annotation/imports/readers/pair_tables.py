@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from python_calamine import CalamineError, CalamineWorkbook
 
+from annotation.core.zip_files import UNREADABLE
 from annotation.imports.readers.oddities import FileRefused
 
 _UNPACKED = 100_000_000
@@ -61,7 +62,7 @@ def _sheet(content: bytes, name: str) -> list[list[str]]:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(content))
         sheets = [workbook.get_sheet_by_name(sheet) for sheet in workbook.sheet_names]
         filled = [sheet.to_python(skip_empty_area=False) for sheet in sheets if sheet.height]
-    except (CalamineError, zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+    except (CalamineError, *UNREADABLE) as error:
         if isinstance(error, FileRefused):
             raise
         raise FileRefused(name, f"this is not a spreadsheet that can be read ({error}).", damaged) from error

@@ -187,8 +187,8 @@ def _images(
 
 
 def _with_disagreement(judgements: QuerySet[Judgement], per_cent: int) -> QuerySet[Any, Any]:
-    """The images with an attribute on which at least `per_cent` of annotators, more than 0, differ from the
-    majority."""
+    """The images with an attribute on which at least `per_cent` of annotators differ from the majority.
+    `per_cent` is above 0."""
     real = judgements.order_by().exclude(option__role=OptionRole.NONE_OF_ABOVE)
     counted = real.values("response__unit__image", "option__attribute").annotate(
         seen=Count("pk", filter=Q(value=1)), asked=Count("pk")

@@ -49,6 +49,10 @@ def _bundles() -> dict[str, bytes]:
         with warnings.catch_warnings(action="ignore"):
             archive.writestr("1.png", b"other")
         archive.writestr("t.csv", _mexican())
+    lzma = io.BytesIO()
+    with zipfile.ZipFile(lzma, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("1.png", encoded())
+        archive.writestr("t.csv", _mexican())
     end, long = good.rindex(b"PK\x05\x06"), "x" * 200_000
     # of a member in the directory, up to how it is packed
     head = b"PK\x01\x02\x14\x03\x14\0\0\0"
@@ -61,6 +65,7 @@ def _bundles() -> dict[str, bytes]:
         "says its directory is elsewhere": good[: end + 16] + b"\xff\xff\xff\x7f" + good[end + 20 :],
         "wrong checksums": good.replace(good[14:18], b"\0\0\0\0"),
         "unknown packing": good.replace(head + b"\0\0", head + b"\x63\0"),
+        "damaged where few pack so": lzma.getvalue()[:50] + b"\xff" * 30 + lzma.getvalue()[80:],
         "encrypted": good.replace(head, head[:-2] + b"\x01\0"),
         "NUL in a name": zipped({"1.png": encoded(), "t.csv": "file,group\n1\0.png,Mexican\n"}).getvalue(),
         "NUL in a group": zipped({"1.png": encoded(), "t.csv": "file,group\n1.png,Mex\0ican\n"}).getvalue(),
