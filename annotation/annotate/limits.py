@@ -19,6 +19,6 @@ def plausible_start(text: str) -> datetime | None:
     try:
         started_at = datetime.fromisoformat(text)
         plausible = started_at > timezone.now() - timedelta(days=30)
-    except (TypeError, ValueError, OverflowError):  # TypeError: no time zone, too
+    except (TypeError, ValueError, OverflowError):  # TypeError: it may have no time zone
         return None
     return started_at if plausible else None

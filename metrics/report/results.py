@@ -48,7 +48,7 @@ def shown_results(results: Results, runs: Runs) -> Results:
         if of("agreement")
         else (),
         pull=results.pull if of("pull") else None,
-        # with totals, so that no group is hidden
+        # shown with the totals alone: then no group is hidden
         levels=replace(
             results.levels,
             pairs=tuple(

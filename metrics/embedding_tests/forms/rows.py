@@ -79,7 +79,7 @@ class TestRow(forms.Form):
                 self.add_error(name, gettext("This field is required."))
         if kind == SC_EAT and data["b"]:
             self.add_error("b", gettext("SC-EAT has one text only. Empty this field, or choose EAT."))
-        # an error takes the text away
+        # a field with an error has no data
         if kind == SC_EAT and len(lines_of(data.get("a", ""))) > 1:
             self.add_error("a", gettext("SC-EAT has one text. Write it in one line, or choose EAT."))
         if not self.errors:
