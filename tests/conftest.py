@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import itertools
 import os
 import pickle
 import shutil
@@ -26,6 +25,7 @@ import pytest
 from _pytest import runner
 from django.conf import settings
 from django.core.cache import cache
+from django.core.servers.basehttp import WSGIRequestHandler
 from django.db import connection, transaction
 from django.test import override_settings
 
@@ -113,6 +113,8 @@ for _owner, _name in [
 
 
 runner.runtestprotocol = frames.with_room(runner.runtestprotocol)
+# The test server sends head and body apart. The body would wait 40 ms for word that the head has arrived.
+WSGIRequestHandler.disable_nagle_algorithm = True
 
 
 @pytest.hookimpl(wrapper=True)
@@ -322,15 +324,15 @@ class Kept:
 
 
 def files_in(folder: Path) -> dict[str, Any]:
-    """Settings: files below `folder`, and no secure hashes of passwords, which are slow on purpose."""
+    """Settings: files below `folder`."""
     return {
-        "CELERY_BROKER_URL": "",
         "MEDIA_ROOT": folder / "media",
-        "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
         "STORAGES": {
             **storages.in_folders(folder),
             "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
         },
+        # beside it: tests count what an export leaves in `tmp_path`
+        "EXPORTS_UNFINISHED": folder.with_name(f"{folder.name}-unfinished"),
     }
 
 
@@ -340,28 +342,32 @@ def few_resamples(settings) -> None:
     settings.BOOTSTRAP_RESAMPLES = 100
 
 
-_FOLDERS = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def _no_static_files(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("static")
+@pytest.fixture(autouse=True, scope="session")
+def _settings_of_the_suite(tmp_path_factory) -> Iterator[Path]:
+    """Yields the folder of the files of tests without a folder of their own."""
+    folder = tmp_path_factory.mktemp("shared") / "files"
+    with override_settings(
+        **files_in(folder),
+        # a broker is for tests/processes/test_celery.py; the others are of rows, not of bells
+        CELERY_BROKER_URL="",
+        # secure hashes of passwords are slow on purpose
+        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        # static files need no `collectstatic`; whitenoise warns of a folder that is not there
+        STATIC_ROOT=tmp_path_factory.mktemp("static"),
+    ):
+        yield folder
 
 
 @pytest.fixture(autouse=True)
-def _files_apart_from_the_installation(request, _no_static_files) -> Iterator[None]:
-    """Uploads go to a temporary folder; static files need no `collectstatic`."""
+def _files_apart_from_the_installation(request, _settings_of_the_suite) -> Iterator[None]:
+    """Uploads go to the test's temporary folder. Most tests have none, and store nothing: what one of them
+    does store is deleted at its end."""
     if "tmp_path" in request.fixturenames:
-        folder = request.getfixturevalue("tmp_path")
-    else:  # most tests store no file: their folder is made by the first file
-        folder = _no_static_files.with_name(f"files-{next(_FOLDERS)}")
-    # All at once: every test pays for this, and a setting at a time costs twice as much.
-    with override_settings(
-        # a broker is for tests/processes/test_celery.py; the others are of rows, not of bells
-        **files_in(folder),
-        # beside it: tests count what an export leaves in `tmp_path`
-        EXPORTS_UNFINISHED=folder.with_name(f"{folder.name}-unfinished"),
-        # whitenoise warns of a folder that is not there
-        STATIC_ROOT=_no_static_files,
-    ):
-        yield
+        # All at once: a setting at a time costs twice as much.
+        with override_settings(**files_in(request.getfixturevalue("tmp_path"))):
+            yield
+        return
+    yield
+    folder = _settings_of_the_suite
+    for left in folder.parent.iterdir():
+        shutil.rmtree(left)

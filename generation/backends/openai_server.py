@@ -7,13 +7,12 @@ here. Importing this module does not import openai.
 from __future__ import annotations
 
 import asyncio
-import functools
 import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from generation.backends.base import About, BackendError, Refused, ServerAway
 from generation.backends.model_servers import DEFAULT, ModelServer
@@ -34,9 +33,6 @@ from generation.backends.openai_requests import (
     json_of,
     key_headers,
 )
-
-if TYPE_CHECKING:
-    import ssl
 
 PATIENCE = 300.0
 """Seconds without any answer after which a server is away."""
@@ -169,7 +165,7 @@ def first_request(server: ModelServer, *, model: str, unlisted: bool = False) ->
     import httpx2
     import openai
 
-    http = openai.DefaultHttpxClient(**http_settings(CONNECT_SECONDS * 3), verify=_authorities())
+    http = openai.DefaultHttpxClient(**http_settings(CONNECT_SECONDS * 3))
     with openai.OpenAI(**client_settings(server), http_client=http) as client:
         try:
             listed = json_of(
@@ -192,15 +188,6 @@ def first_request(server: ModelServer, *, model: str, unlisted: bool = False) ->
             f"{clean(shown, server)}. Name one of these, or set options.unlisted=true if it serves models "
             "that it does not list."
         )
-
-
-@functools.cache
-def _authorities() -> ssl.SSLContext:
-    """Who vouches for servers, by httpx2's own choice. Each client would read these certificates anew, which
-    takes longer than its request."""
-    import httpx2
-
-    return httpx2.create_ssl_context()
 
 
 def _first_problem(error: Exception, server: ModelServer) -> str | None:

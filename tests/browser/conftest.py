@@ -48,12 +48,6 @@ def chromium_path() -> str | None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _static_root(tmp_path_factory) -> None:
-    """The live server starts before any test's own settings, and whitenoise warns of a missing folder."""
-    settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
-
-
-@pytest.fixture(scope="session", autouse=True)
 def _late_replies() -> Iterator[None]:
     if not LATE_REPLIES:
         yield

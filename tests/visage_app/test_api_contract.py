@@ -37,6 +37,8 @@ from tests.visage_app.api_world import World
 pytestmark = [pytest.mark.django_db, pytest.mark.pages]
 ROLES = ("admin", "lead", "annotator", "reader", "anonymous")
 """*reader*: a token of the lead's with the scope *read* alone."""
+NO_METHOD = "trace"
+"""Asked of every address, which has to say which methods it has."""
 EXAMPLES = 2
 """Random requests to an operation."""
 # Well-formed and still refused: a metric without that parameter, a study without images. RFC 9110 has 422
@@ -77,7 +79,7 @@ def contract():
             # U+0000 is in JSON and in no text of a database: see the tests at the end
             "generation": {"deterministic": True, "max-examples": EXAMPLES, "allow-x00": False},
             # Each test makes its own (`boundaries`): as Schemathesis does it, each process makes all of them
-            "phases": {"coverage": {"enabled": False}},
+            "phases": {"coverage": {"enabled": False, "unexpected-methods": [NO_METHOD]}},
             "checks": {"positive_data_acceptance": {"expected-statuses": _ACCEPTED}},
         }
     )
@@ -91,7 +93,7 @@ OPERATIONS = [found.ok() for found in SCHEMA.get_all_operations()]
 
 
 def boundaries(operation) -> list:
-    """Requests with every boundary of every parameter, one by one, and with every method there is not."""
+    """Requests with every boundary of every parameter, one by one, and with a method that there is not."""
     generation = SCHEMA.config.generation_for(operation=operation, phase="coverage")
     made = CoverageGenerator(
         operation=operation,
@@ -154,6 +156,9 @@ def ask(case, role: str, world: World) -> None:
     with transaction.atomic():
         answer = case.call(headers=world.headers(role))
         transaction.set_rollback(True)
+    if case.method.lower() == NO_METHOD:
+        offered = {method.strip().lower() for method in answer.headers["allow"][0].split(",")}
+        assert offered - {"head"} == documented()["paths"][case.operation.path].keys()
 
     def lets_nobody_in(ctx, response, case):
         """The check that asks twice more, without a token and with a wrong one: it leaves out the operations

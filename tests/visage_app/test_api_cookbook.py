@@ -29,12 +29,6 @@ PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "api-cookbook.md
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _static_root(tmp_path_factory) -> None:
-    """The server is started before the settings of a single test; whitenoise warns of a missing folder."""
-    settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
-
-
 @pytest.fixture
 def worker():
     """What `manage.py worker` does, until the test ends."""

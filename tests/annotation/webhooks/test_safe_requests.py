@@ -189,7 +189,7 @@ def receiver():
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Receiver)
     server.daemon_threads = True
     server.got, server.release = [], threading.Event()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield server
     server.release.set()
