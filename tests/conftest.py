@@ -67,7 +67,6 @@ def pytest_collection(session: pytest.Session):
         with traced.only_imports_traced(session.config):
             return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         # A test leaves little behind: looking after every 700 objects, as Python does, is time for nothing.
         gc.set_threshold(50_000, 20, 50)

@@ -244,6 +244,11 @@ def annotator(*, profile: dict[str, str] | None = None, **fields) -> Annotator:
     return made
 
 
+def annotators(number: int) -> list[Annotator]:
+    """So many without a profile, in one statement."""
+    return Annotator.objects.bulk_create(Annotator(pseudonym=f"a-{next(_numbers)}") for _ in range(number))
+
+
 def enrolment(of: Study, *, who: Annotator | None = None, consented: bool = False, **fields) -> Enrolment:
     who = who or annotator(**fields)
     if consented:

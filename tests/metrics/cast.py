@@ -30,18 +30,25 @@ def depiction_study(**fields) -> Study:
             mean=mean,
             from_source=source,
         )
-    people = [factories.annotator() for _ in range(3)]
+    people = factories.annotators(3)
     said = {
-        ("Mexican", 1): [[1, 1, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]],
-        ("Mexican", 2): [[1, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]],
-        ("Nepali", 1): [[0, 0, 0, 1, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]],
-        ("Nepali", 2): [[0, 0, 0, 0, 1]] * 3,
+        "Mexican": (
+            [[1, 1, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]],
+            [[1, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]],
+        ),
+        "Nepali": (
+            [[0, 0, 0, 1, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]],
+            [[0, 0, 0, 0, 1]] * 3,
+        ),
     }
-    given = []
-    for (group, index), answers in said.items():
-        unit = factories.page_unit(task, picture=factories.image(group_name=group, index=index), texts=TEXTS)
-        given += [(unit, values, who) for who, values in zip(people, answers, strict=True)]
-    factories.responses(given)
+    pictures = [picture for name in said for picture in factories.images([1, 2], group_name=name)]
+    units = factories.page_units(task, [(picture, TEXTS) for picture in pictures])
+    answers = [of_image for of_group in said.values() for of_image in of_group]
+    factories.responses(
+        (unit, values, who)
+        for unit, of_image in zip(units, answers, strict=True)
+        for values, who in zip(of_image, people, strict=True)
+    )
     return study
 
 
@@ -51,9 +58,10 @@ def visual_study(
     """One visual-nature unit an attribute, with the given scores in the order of the slots."""
     study = factories.study(**fields)
     task = factories.task(study, strata=strata)
-    given = []
-    for text, scores in ratings.items():
-        unit = factories.attribute_unit(task, text)
-        given += [(unit, [score], people[place] if people else None) for place, score in enumerate(scores)]
-    factories.responses(given)
+    units = factories.attribute_units(task, list(ratings))
+    factories.responses(
+        (unit, [score], people[place] if people else None)
+        for unit, scores in zip(units, ratings.values(), strict=True)
+        for place, score in enumerate(scores)
+    )
     return study
