@@ -126,6 +126,11 @@ def test_a_csv_file_is_read_as_spreadsheets_write_it(write, content, name):
     assert (second.job.prompt, second.text, second.job.number) == ("b", "", 1)
 
 
+def test_a_packed_csv_file_is_known_by_its_name_whatever_it_begins_with(write):
+    load(write(gzip.compress(b"[mine],prompt,text,number\n1,a,b,1\n", mtime=0), "a.csv.gz"))
+    assert Answer.objects.get().extra == {"[mine]": "1"}
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a", "a.jsonl.gz"])
 def test_json_lines_are_known_by_name_or_content(write, name):
     text = "\ufeff\n" + "\n\n".join(json.dumps(one) for one in TWO)

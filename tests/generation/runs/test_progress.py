@@ -239,13 +239,13 @@ class TestEstimates:
     def test_jobs_like_these_that_were_done_here_are_better(self):
         run = running("Indian", started_ago=10)
         finished(run, 3, 2, 1)
-        image = Image.objects.filter(jobs__run=run).first()
-        Provenance.objects.create(
-            image=image, run=run, seed=1, recipe_hash=run.recipe_hash, device="NVIDIA A100"
-        )
-        Image.objects.filter(pk=image.pk).update(
-            file=default_storage.save("images/one.png", ContentFile(b"x" * 5000))
-        )
+        for image, size in zip(Image.objects.filter(jobs__run=run), (4000, 6000), strict=False):
+            Provenance.objects.create(
+                image=image, run=run, seed=1, recipe_hash=run.recipe_hash, device="NVIDIA A100"
+            )
+            Image.objects.filter(pk=image.pk).update(
+                file=default_storage.save("images/one.png", ContentFile(b"x" * size))
+            )
         told = estimates.estimate(world.recipe(), jobs=100)
         assert told.measured
         assert told.seconds == pytest.approx(50)  # world.finish: half a second each

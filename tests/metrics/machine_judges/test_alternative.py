@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from annotation.models import Response, TaskKind
+from metrics.machine_judges.scores import alternative
 from metrics.machine_judges.stats.alternative import (
     Alignment,
     advantage_influences,
@@ -189,6 +190,11 @@ def test_unsure_has_no_place_on_a_scale_of_numbers():
     assert found["winning_rate"].n == 3
     with pytest.raises(NothingToCompute, match="answered too: 2; 3 are needed"):
         scores(study, least="3")
+
+
+def test_unsure_is_one_of_the_labels_where_no_label_is_more_than_another():
+    assert alternative._sure_values(TaskKind.PREVALENCE) == [1, 0, -1]
+    assert alternative._sure_values(TaskKind.OFFENSIVENESS) == [-1, 1, 2, 3, 4]
 
 
 @pytest.mark.django_db

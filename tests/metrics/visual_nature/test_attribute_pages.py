@@ -140,6 +140,19 @@ def test_a_study_that_asks_about_no_attribute_alone_waits_for_no_scores(client, 
 
 def test_one_attribute_has_its_labels_its_groups_and_where_it_was_seen(study, client, lead):
     score(study)
+    one = Score.objects.get(name="likelihood", attribute=hat(), group__name="Nepali", part="")
+    for other in ({"name": "another"}, {"part": "people: some"}):
+        Score.objects.create(
+            **{
+                "run": one.run,
+                "attribute": hat(),
+                "group": one.group,
+                "name": one.name,
+                "value": 1.0,
+                "n": 1,
+                **other,
+            }
+        )
     page = queries.attribute_page(study, hat())
     assert page.labels == (
         ("Strongly agree", 2),
