@@ -291,7 +291,12 @@ def test_fill_rates_say_what_is_open_and_who_could_fill_it(client, lead):
 def test_the_lead_pauses_opens_again_and_closes(client, lead, study):
     client.force_login(lead)
     url = reverse("study_status", args=[study.name])
-    for to in ("paused", "open", "closed"):
+    for to, offered in (
+        ("paused", ["paused", "closed"]),
+        ("open", ["open", "closed"]),
+        ("closed", ["paused", "closed"]),
+    ):
+        assert client.get(reverse("fill_rates", args=[study.name])).context["moves"] == offered
         assert client.post(url, {"to": to}).status_code == 302
         study.refresh_from_db()
         assert study.status == to

@@ -84,6 +84,7 @@ def test_a_worker_that_lost_the_list_stores_nothing(run, monkeypatch):
 
 
 def test_many_candidates_are_stored_in_parts(run, monkeypatch):
+    lists.request(run=asked.run("(Iraqi, hot)", name="earlier"))
     monkeypatch.setattr(run_lists, "_AT_ONCE", 2)
     assert texts(found(run).candidates.all()) == ALL
     asked.add(run, "(Iraqi, hot)")
