@@ -180,7 +180,7 @@ def _csv_rows(path: Path, file: IO[bytes]) -> Iterator[Record]:
             problems.clear()
             if columns is None:
                 columns = _columns(path, cells, problem)
-            elif any(cells) or problem:
+            elif any(cells):
                 yield _row(number, columns, cells, problem)
     finally:
         csv.field_size_limit(limit)

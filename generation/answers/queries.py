@@ -249,7 +249,7 @@ def _row(found: dict[str, Any]) -> AnswerRow:
     values = {name: found[f"the_{name}"] for name in _OF_THE_JOB} | {name: found[name] for name in _OWN}
     image, file, index = values.pop("image"), values.pop("image_file"), values.pop("image_index")
     of = values.pop("image_group")
-    values["picture"] = None if image is None else Picture(image, file or "", f"{of} {index}")
+    values["picture"] = None if image is None else Picture(image, file, f"{of} {index}")
     for name in _TEXTS:
-        values[name] = Text(found[f"{name}_start"] or "", found[f"{name}_length"] or 0)
+        values[name] = Text(found[f"{name}_start"], found[f"{name}_length"])
     return AnswerRow(job=found["job"], **values)

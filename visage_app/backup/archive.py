@@ -139,7 +139,8 @@ class Reader:
             elif kind["file"]:
                 if int(kind["file"]) != self.files + 1:
                     raise ArchiveDamaged(f"{name} is not where it belongs.")
-                self._first_file = self._first_file or member.start - _BLOCK
+                if not self.files:
+                    self._first_file = member.start - _BLOCK
                 self.files += 1
                 self.file_bytes += member.size
             elif member.size > _MAX_MANIFEST:

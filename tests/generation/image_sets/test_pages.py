@@ -5,8 +5,25 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import policies
-from annotation.models import Box, Image, Judgement, Purpose, Response, Slot, SlotState, TaskKind, Unit
-from generation.image_sets.queries import IMAGES_PER_PAGE, gallery, image_history, image_set_rows
+from annotation.models import (
+    Box,
+    Image,
+    ImageSet,
+    Judgement,
+    Purpose,
+    Response,
+    Slot,
+    SlotState,
+    TaskKind,
+    Unit,
+)
+from generation.image_sets.queries import (
+    IMAGES_PER_PAGE,
+    gallery,
+    image_history,
+    image_set_rows,
+    studies_showing,
+)
 from generation.models import Provenance, Run
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from tests import factories
@@ -121,6 +138,9 @@ def test_attributes_come_by_their_share_and_not_by_their_number(lead, image):
     factories.response(once, values=[1, 0, 0, 0, 0])
     (judged,) = image_history(image, user=lead).judgements
     assert [(seen.k, seen.n) for seen in judged.attributes][:2] == [(1, 1), (2, 3)]
+    of_all, of_one = ["kind", "poor", "sombrero"], ["bag", "bow", "tie"]
+    assert [seen.text for seen in judged.attributes] == ["cap", "hat", *of_all, *of_one]
+    assert (judged.none_of_above.text, judged.none_of_above.k) == ("none of the above", 1)
 
 
 def test_what_was_said_of_other_images_of_the_set_is_not_summed_up(lead, image):
@@ -205,7 +225,75 @@ def test_the_gallery_is_paged_and_filtered_and_keeps_the_readers_choice(client):
     assert 'rel="next"' not in alone
 
 
-def test_a_set_is_listed_with_what_it_holds_and_once_with_a_study_that_shows_it_twice(lead, run):
+def test_sets_are_listed_by_title_also_to_makers_of_images_who_lead_no_study(client):
+    maker = factories.user(lead=True)
+    for name, title in (("first", "b"), ("second", "a")):
+        ImageSet.objects.create(name=name, title=title)
+    of_table = factories.image(image_set=ImageSet.objects.get(name="first"))
+    Provenance.objects.create(image=of_table, prompt_set="non_stereotypical")
+    assert [each.title for each in shown(client, maker, "image_sets").context["page"]] == ["a", "b"]
+    listed = shown(client, maker, "image_set", "first").context["prompt_sets"]
+    assert listed == [("non_stereotypical", "non stereotypical", 1)]
+
+
+def test_a_gallery_is_in_order_and_counts_what_it_may_be_filtered_by():
+    boss = factories.user("boss", admin=True)
+    kept = factories.image_set("kept")
+    factories.group("Mexican")  # before the other
+    second, first = factories.images((2, 1), of=kept)
+    indian = factories.image(image_set=kept, group_name="Indian")
+    sets = ((first, "detection"), (second, ""), (indian, "default"))
+    for image, prompt_set in sets:
+        Provenance.objects.create(image=image, prompt_set=prompt_set)
+    listed = gallery(kept, user=boss)
+    assert list(listed.page) == [indian, first, second]
+    assert listed.groups == [(indian.group, 1), (first.group, 2)]
+    assert listed.prompt_sets == [("default", 1), ("detection", 1)]
+    assert list(gallery(kept, user=boss, prompt_set="pull").page) == [indian, first, second]
+    assert list(gallery(kept, user=boss, group=str(first.group_id), prompt_set="detection").page) == [first]
+    assert list(gallery(kept, user=boss, group=str(first.group_id)).page) == [first, second]
+
+
+def test_the_runs_of_a_set_are_listed_by_what_they_made_and_only_to_whom_they_may_be_shown(run):
+    def another(kind, recipe=None):
+        return Run.objects.create(
+            kind=kind,
+            name="of-items" if recipe else "",
+            image_set=run.image_set,
+            backend="fake",
+            recipe=recipe or {},
+            recipe_hash=factories.recipe_hash(),
+        )
+
+    first, second = another("captions"), another("captions")
+    hidden = another("descriptions", {"design": {"study": "theirs"}})
+    listed = gallery(run.image_set, user=factories.user("boss", admin=True)).runs
+    assert listed == [second, first, hidden, run]
+    assert gallery(run.image_set, user=factories.user(lead=True)).runs == [second, first, run]
+
+
+def test_studies_that_show_a_set_are_listed_by_title_and_those_of_others_are_not(client, lead):
+    kept = factories.image_set("kept")
+    for title, leads in (("b", [lead]), ("a", [lead]), ("theirs", [])):
+        study = factories.study(f"study-{title}", title=title, leads=leads)
+        factories.task(study, kind=TaskKind.DEPICTION, image_set=kept)
+    assert [study.title for study in studies_showing(kept, user=lead)] == ["a", "b"]
+    listed = shown(client, lead, "image_set", "kept").context["studies"]
+    assert [study.title for study in listed] == ["a", "b"]
+    [row] = image_set_rows([kept], user=lead)
+    assert [study.title for study in row.studies] == ["a", "b"]
+
+
+def test_the_images_beside_one_are_the_nearest_of_its_group_and_set(lead):
+    images = factories.images((1, 3, 5, 7, 9))
+    for other in ({"group_name": "Indian"}, {"image_set": factories.image_set("another")}):
+        for index in (4, 6):
+            factories.image(index=index, **other)
+    history = image_history(images[2], user=lead)
+    assert (history.previous, history.next) == (images[1], images[3])
+
+
+def test_a_set_is_listed_with_what_it_holds_and_once_with_a_study_that_shows_it_twice(client, lead, run):
     one = factories.image_set("another")
     factories.image(image_set=one, index=1)
     stored = {"image_set": one, "file": "made-up.png", "sha256": "0" * 64}
@@ -216,8 +304,9 @@ def test_a_set_is_listed_with_what_it_holds_and_once_with_a_study_that_shows_it_
         factories.task(study, kind=TaskKind.DEPICTION, image_set=one, version=version)
     [row] = image_set_rows([one], user=lead)
     assert (row.images, row.groups, row.sample, row.studies) == (4, 2, first.pk, [study])
-    shown = gallery(one, user=factories.user("boss", admin=True))
-    assert (shown.runs, shown.prompt_sets) == ([], []), "those of the other set"
+    assert list(shown(client, lead, "image_sets").context["page"]) == [one]
+    listed = gallery(one, user=factories.user("boss", admin=True))
+    assert (listed.runs, listed.prompt_sets) == ([], []), "those of the other set"
     history = image_history(last, user=lead)
     assert (history.previous, history.next) == (first, None)
 

@@ -101,6 +101,8 @@ class TestPages:
         run = Run.objects.get(kind="descriptions")
         assert run.image_set == images
         assert run.jobs.count() == 2 * 2 * 2
+        form = page.get(reverse("new_run", args=["descriptions"]), {"like": run.pk}).context["form"]
+        assert form["image_set"].value() == "trial"
 
     def test_pairs_of_texts_are_classified(self, page):
         start(page, "classifications", prompts="a || b\nc")
@@ -131,13 +133,21 @@ class TestPages:
         assert [json.loads(line)["prompt"] for line in form["prompts"].value().splitlines()] == ["one", "two"]
         assert (form["token_limit"].value(), form["times"].value()) == (1000, 2)
 
-    def test_a_similar_run_is_one_that_the_account_may_see(self, page):
+    def test_a_similar_run_is_one_that_the_account_may_see(self, page, maker):
         start(page, "completions", prompts="Qué?")
         run = Run.objects.get()
         url, like = reverse("new_run", args=["completions"]), {"like": run.pk}
         assert "Qué?" in page.get(url, like).context["form"]["prompts"].value()
         Run.objects.filter(pk=run.pk).update(recipe={**run.recipe, "design": {"study": "theirs"}})
         assert page.get(url, like).context["form"]["prompts"].value() is None
+        assert page.get(reverse("runs")).context["rows"] == []
+        for name, *more in (("run",), ("run_progress",), ("run_answers",)):
+            assert page.get(reverse(name, args=[run.pk, *more])).status_code == 404
+        assert Program(maker).get(f"runs/{run.pk}/answers").status_code == 404
+        for name, *more in (("run_action", "pause"), ("run_limits",)):
+            assert page.post(reverse(name, args=[run.pk, *more]), {"tokens": 5}).status_code == 404
+        run.refresh_from_db()
+        assert (run.state, run.limits) == (RunState.RUNNING, {})
 
 
 class TestApi:

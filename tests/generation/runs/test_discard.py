@@ -228,10 +228,12 @@ class TestTheCure:
         resumed = client.post(reverse("run_action", args=[run.pk, "resume"]), follow=True)
         assert resumed.text.count(f"had paused because: {WHY}") == 1
         assert "An error paused the run" not in resumed.text
+        assert "The run continues." not in resumed.text
         work.work(run_id=run.pk)
         assert "An error paused the run" in client.get(page).text
         shown = client.post(reverse("run_action", args=[run.pk, "discard"]), follow=True)
         assert shown.redirect_chain[-1][0] == new
+        assert "The run is discarded." in shown.text
         values = {name: shown.context["form"][name].value() for name in form}
         assert {name: str(value) for name, value in values.items()} == {**form}
         assert not Run.objects.exists()

@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Image, ImageSet
 from annotation.studies.errors import StudyRefused
+from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.models import Job, Run, RunState, Worker
 from generation.plans import services as plans
@@ -82,6 +83,7 @@ def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(
     ):
         assert said in shown.text
     assert shown.context["preview"].added == 30
+    assert shown.context["time"] == duration(shown.context["preview"].estimate.seconds)
     assert preview(page, groups=" Mexican ; Indian,").context["preview"].added == 30
     for kind in (Run, Job, ImageSet, AuditEvent):
         assert not kind.objects.exists()
@@ -104,7 +106,7 @@ def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch
     run = Run.objects.get()
     assert answer.url == reverse("run", args=[run.pk])
     assert (run.state, run.created_by, run.jobs.count()) == (RunState.RUNNING, maker, 30)
-    assert rung == [run]
+    assert [each.state for each in rung] == [RunState.RUNNING]
     assert (run.recipe["dtype"], run.recipe["repeatable"]) == ("auto", False)
     assert run.recipe["model"] == "fake"  # drawings do not pass for the model named in the field
 
@@ -126,7 +128,9 @@ def test_a_start_of_something_else_than_was_seen_shows_it_first(page):
 def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page):
     start(page, groups="Mexican")
     run = Run.objects.get()
-    assert "Everything is already planned or made" in preview(page, groups="Mexican").text
+    again = preview(page, groups="Mexican").text
+    assert "Everything is already planned or made" in again
+    assert "15 jobs are planned." in again
     more = preview(page)
     assert (more.context["preview"].added, more.context["preview"].existing) == (15, 15)
     runs.start(run=run, by=None)
@@ -134,7 +138,9 @@ def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page)
     assert start(page).status_code == 302, "it goes on when it is resumed"
     run.refresh_from_db()
     assert (run.state, run.jobs.count()) == (RunState.PAUSED, 30)
-    assert "30 jobs" not in page.get(start(page).url).text
+    again = page.get(start(page).url).text
+    assert "30 jobs" not in again
+    assert "Nothing to add: this run already has all jobs." in again
     assert Run.objects.get() == run
 
 
@@ -228,7 +234,7 @@ def test_texts_are_embedded_beside_images_and_never_called_images(page):
     assert "<dt>Texts</dt><dd>2</dd>" in text
     assert "<li>a &lt;sari&gt;</li>" in text
     form = page.get(reverse("new_run", args=["embeddings"]), {"like": run.pk}).context["form"]
-    assert form["texts"].value() == "a hat\na <sari>"
+    assert (form["texts"].value(), form["image_set"].value()) == ("a hat\na <sari>", "drawn")
     refused = preview(page, "embeddings", **fields, texts="fine\n" + "x" * 501)
     assert "Line 2" in refused.context["form"].errors["texts"][0]
 
@@ -306,6 +312,8 @@ def test_a_recipe_fills_the_fields_of_its_form():
         if key != "from_images":  # test_from_images.py
             found = views._initial_from_recipe(replace(world.FAKE, prompt_sets=prompt_sets))
             assert found["prompts"] == key
+    several = replace(world.FAKE, prompt_sets=("detection", "default"))
+    assert views._initial_from_recipe(several)["prompts"] == "detection"
     asked = {"backend": "fake", "model": "fake"}
     assert views._initial_from_recipe(CompletionRecipe(**asked, stop=("a", "b")))["stop"] == "a\nb"
     assert views._initial_from_recipe(ClassificationRecipe(**asked, labels=("a", "b")))["labels"] == "a\nb"
@@ -321,8 +329,8 @@ def test_runs_have_pages(page, monkeypatch):
 @pytest.mark.parametrize(
     ("state", "possible"),
     [
-        ("planned", {"cancel", "discard"}),
-        ("running", {"retry", "cancel"}),
+        ("planned", {"start", "cancel", "discard"}),
+        ("running", {"pause", "retry", "cancel"}),
         ("cancelled", {"discard"}),
         ("done", {"retry", "discard"}),
     ],
@@ -333,7 +341,9 @@ def test_a_page_offers_what_is_possible(page, state, possible):
         Run.objects.filter(pk=run.pk).update(state=state, started_at=timezone.now())
         Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, error="x", attempts=3)
     shown = page.get(reverse("run", args=[run.pk])).context
-    assert {name for name in ("retry", "cancel", "discard") if shown[f"may_{name}"]} == possible
+    offered = {name for name, _ in shown["actions"]}
+    offered |= {name for name in ("retry", "cancel", "discard") if shown[f"may_{name}"]}
+    assert offered == possible
 
 
 def test_numbers_of_nothing_and_of_the_last_moment():
@@ -341,6 +351,17 @@ def test_numbers_of_nothing_and_of_the_last_moment():
     shown = views.progress_texts(empty)
     assert [shown[name] for name in ("percent", "rate", "left")] == ["–"] * 3
     assert views.progress_texts(replace(empty, seconds_left=0.0))["left"] != "–"
+
+
+def test_numbers_are_told_in_groups_of_digits_and_few_of_a_share_and_a_rate():
+    counts = {"total": 40_000, "pending": 20_000, "claimed": 3000, "done": 15_100, "failed": 1900}
+    full = queries.Progress("running", "", **counts, rate=1.23456, seconds_left=61.0, errors=(), loading=None)
+    assert views.progress_texts(full) == {
+        **{name: f"{number:,}" for name, number in counts.items()},
+        "percent": "38 %",
+        "rate": "1.23/s",
+        "left": "1 min 1 s",
+    }
 
 
 def test_a_run_says_how_it_stands_page_and_numbers_alike(page):
@@ -405,10 +426,11 @@ def test_a_run_is_paused_resumed_cancelled_and_retried_and_the_audit_says_by_who
     act(page, run, "start")
     act(page, run, "pause")
     assert run.state == RunState.PAUSED
-    act(page, run, "resume")
+    assert "The run continues." in act(page, run, "resume").text
     assert run.state == RunState.RUNNING
     Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, error="x", attempts=3)
-    act(page, run, "retry")
+    Run.objects.filter(pk=run.pk).update(error="It broke.")  # it had paused before
+    assert "Failed jobs are tried again." in act(page, run, "retry").text
     assert run.jobs.filter(state=JobState.PENDING, attempts=0).count() == 6
     assert "Nothing to change" in act(page, run, "retry").text
     act(page, run, "cancel")
@@ -438,6 +460,7 @@ def test_the_finished_run_shows_its_last_pictures_and_every_choice_of_its_recipe
     shown = page.get(reverse("run", args=[run.pk]))
     assert run.state == RunState.DONE
     assert shown.text.count('class="picture"') == 6
+    assert not shown.context["may_discard"], "it has made something"
     assert run.recipe_hash in shown.text
     for name in set(run.recipe) - {"kind", "version"}:
         assert f'<dt lang="en">{name.replace("_", " ")}</dt>' in shown.text

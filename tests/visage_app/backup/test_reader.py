@@ -1,6 +1,7 @@
 """The reader of a backup refuses what its writer never writes."""
 
 import io
+import tarfile
 from dataclasses import replace
 
 import pytest
@@ -73,8 +74,9 @@ def test_rows_are_in_as_many_parts_as_are_told(monkeypatch):
     out, told = made(parts=3)
     assert told.parts == 3
     assert list(Reader(out).lines("tables/t", told)) == [b"[1]"] * 6
-    with pytest.raises(ArchiveDamaged, match="3 parts instead of 1"):
-        list(Reader(out).lines("tables/t", replace(told, parts=1)))
+    for parts in (1, 4):
+        with pytest.raises(ArchiveDamaged, match=f"tables/t has 3 parts instead of {parts}"):
+            list(Reader(out).lines("tables/t", replace(told, parts=parts)))
 
 
 @pytest.mark.parametrize(
@@ -141,6 +143,65 @@ def test_a_file_is_as_long_as_was_said():
     for content in (b"", b"abcd"):
         with pytest.raises(ValueError, match="bytes instead of 3"):
             Writer(io.BytesIO()).file(3, iter([content]))
+
+
+def test_files_come_back_in_pieces_as_they_were_given(monkeypatch):
+    out = io.BytesIO()
+    writer = Writer(out)
+    writer.file(3, iter([b"ab", b"c"]))
+    writer.file(0, iter([]))
+    writer.file(600, iter([b"x" * 600]))
+    writer.end(b"{}")
+    backup = Reader(out)
+    assert (backup.files, backup.file_bytes) == (3, 603)
+    monkeypatch.setattr(archive, "_PIECE", 400)
+    assert [(size, list(pieces)) for size, pieces in backup.stored()] == [
+        (3, [b"abc"]),
+        (0, []),
+        (600, [b"x" * 400, b"x" * 200]),
+    ]
+
+
+def test_rows_are_unpacked_a_little_at_a_time(monkeypatch):
+    monkeypatch.setattr(archive, "_PIECE", 16)
+    part, told = rows(*(b"[%d]\n" % (number**5) for number in range(50)), *[b"[1]\n"] * 500)
+    backup = Reader(packed(("tables/t/000001.jsonl.gz", part)))
+    assert sum(1 for _ in backup.lines("tables/t", told)) == 550
+
+
+def test_an_end_that_is_not_as_it_was_written():
+    whole = packed(("media/000000001", b"x")).getvalue()
+    for wrong, why in (
+        (whole[:-1], "It is incomplete"),
+        (whole[:-512], "It is incomplete"),
+        (whole + b"x", "data after its end, at byte 3,072"),
+        (whole[:-1] + b"x", "data after its end, at byte 3,072"),
+        (whole[:2048] + bytes(1024), "It has no manifest at its end"),
+        (whole.replace(b"{}", b"[]"), "Its manifest has been changed"),
+    ):
+        with pytest.raises(ArchiveDamaged, match=why):
+            Reader(io.BytesIO(wrong))
+
+
+def test_files_are_counted_from_one_on_without_a_gap():
+    for numbers in ((2,), (1, 1), (1, 3)):
+        with pytest.raises(ArchiveDamaged, match=f"media/00000000{numbers[-1]} is not where it belongs"):
+            Reader(packed(*((f"media/{number:09}", b"x") for number in numbers)))
+
+
+def test_a_name_in_other_letters_is_not_read():
+    about = tarfile.TarInfo("ü").tobuf(tarfile.USTAR_FORMAT, "utf-8")
+    with pytest.raises(ArchiveDamaged, match="damaged at byte 0, or it is not a backup"):
+        Reader(io.BytesIO(about + bytes(1024)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [f"tables/{'t' * 64}/000001.jsonl.gz", "tables/t/1.jsonl.gz", "tables/t/0000001.jsonl.gz", "media/1"],
+)
+def test_names_are_as_they_were_given(name):
+    with pytest.raises(ArchiveDamaged, match="which no backup contains in this form"):
+        Reader(packed((name, b"x")))
 
 
 def test_parts_are_counted_from_one_on():

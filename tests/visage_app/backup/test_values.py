@@ -82,7 +82,9 @@ def test_json_says_the_same_again_and_again(value):
 @pytest.mark.parametrize(
     ("sqlite", "postgresql"),
     [
-        ("1e+22", "10000000000000000000000"),
+        ("1e+16", "10000000000000000"),
+        ("-1e+22", "-10000000000000000000000"),
+        ('{"a": [1e+22, {"b": -0.0}]}', '{"a": [10000000000000000000000, {"b": 0.0}]}'),
         ("1.5e+300", "15" + "0" * 299),
         ("-0.0", "0.0"),
         ("1e-07", "0.0000001"),
@@ -103,7 +105,15 @@ def test_bytes(value):
 
 @pytest.mark.parametrize(
     ("text", "odd"),
-    [("a\0b", True), ("\ud800", True), ("\\u0000", False), ("😀", False), ("\\ud800", False), ("", False)],
+    [
+        ("a\0b", True),
+        ("\ud800", True),
+        ("a\udfff", True),
+        ("\\u0000", False),
+        ("😀", False),
+        ("\\ud800", False),
+        ("", False),
+    ],
 )
 def test_what_postgresql_cannot_store(text, odd):
     for row in ([text], [[{"deep": [text]}]], [[{text: 1}]], ["fine", text]):
@@ -111,9 +121,14 @@ def test_what_postgresql_cannot_store(text, odd):
         assert has_unstorable_text(raw, parse(raw, len(row))) is odd
 
 
+def test_whole_numbers_have_64_bits():
+    for number in (-(2**63), 2**63 - 1):
+        assert read("integer", number) == number
+
+
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b"[1,2]", b"[1", b"\xff", b"[" * 100_000, b"1"])
 def test_rows_that_are_none(raw):
-    with pytest.raises(BadValue):
+    with pytest.raises(BadValue, match=r"it is not JSON|it is not a list of 1 values"):
         parse(raw, 1)
 
 
@@ -124,14 +139,28 @@ def test_rows_that_are_none(raw):
         ("integer", "7", "not a 64-bit integer"),
         ("integer", True, "not a 64-bit integer"),
         ("integer", 2**63, "not a 64-bit integer"),
+        ("integer", -(2**63) - 1, "not a 64-bit integer"),
         ("boolean", 1, "neither true nor false"),
         ("float", "much", "not a number"),
         ("float", True, "not a number"),
+        ("float", ["inf"], "not a number"),
         ("uuid", "x", "not a UUID"),
+        ("uuid", 5, "not a UUID"),
+        ("uuid", "1" * 32, "not a UUID"),
         ("time", "2026-13-01T00:00:00.000000Z", "not a time"),
+        ("time", "2026-01-31", "not a time"),
+        ("time", "2026-01-31T00:00:00.000Z", "not a time"),
+        ("time", 5, "not a time"),
         ("text", 5, "not a string"),
+        ("text", ["x" * 99], f'"\\[\'{"x" * 38}" is not a string'),
         ("json", {}, "list of one"),
+        ("json", {"a": 1}, "list of one"),
+        ("json", [], "list of one"),
+        ("json", [1, 2], "list of one"),
+        ("json", [math.inf], "no infinite numbers"),
         ("binary", "ü", "base64"),
+        ("binary", "YQ==!", "base64"),
+        ("binary", 5, "base64"),
     ],
 )
 def test_values_that_no_database_has(vendor, kind, value, why):

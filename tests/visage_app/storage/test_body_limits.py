@@ -87,7 +87,8 @@ class TestWhatIsRefused:
         return refused.status_code if refused else 200
 
     @pytest.mark.parametrize(
-        ("length", "status"), [(MOST, 200), (MOST + 1, 413), ("", 200), ("-1", 200), ("many", 200)]
+        ("length", "status"),
+        [(MOST, 200), (MOST + 1, 413), ("", 200), ("-1", 200), ("many", 200), ("²", 200)],
     )
     def test_a_form_may_be_as_large_as_the_limit(self, rf, length, status):
         assert self.status(rf, length=length) == status

@@ -200,14 +200,17 @@ class TestViews:
         got = httpx.get(signed)
         assert got.content == DATA
         assert got.headers["Content-Type"] == "image/png"
-        assert got.headers["Cache-Control"].startswith("private")
+        assert got.headers["Cache-Control"] == "private, max-age=180"
 
     def test_they_are_signed_for_the_address_that_browsers_reach(self, bucket, server, settings):
         public = "https://files.example.org"
-        here = s3_world.buckets(server.endpoint, public_endpoint=public, signed_minutes=1)
+        here = s3_world.buckets(
+            server.endpoint, public_endpoint=public, signed_minutes=1, region="eu-central-1"
+        )
         s3_world.use(settings, here)
         name, _ = image_files.store(DATA)
         assert default_storage.url(name).startswith(f"{public}/{s3_world.BUCKET}/{name}?")
+        assert "%2Feu-central-1%2Fs3%2F" in default_storage.url(name)
         with pytest.raises(ValueError, match="no signed URLs"):
             storages["exports"].url("1.zip")
 
@@ -237,8 +240,8 @@ class TestWithoutAServer:
     @pytest.mark.parametrize(
         ("code", "said"),
         [
-            ("AccessDenied", "lacks permissions"),
-            ("403", "lacks permissions"),
+            *((code, rf"lacks permissions .*\({code}\)") for code in ("AccessDenied", "403", "Forbidden")),
+            ("NoSuchBucket", "There is no bucket"),
             ("SlowDown", "refused the request"),
         ],
     )
@@ -259,13 +262,19 @@ class TestWithoutAServer:
         with pytest.raises(BucketFailed, match="does not answer"), storage.translated_errors("a"):
             raise fault
 
-    def test_a_bucket_that_may_not_be_looked_at_is_there(self, storage, monkeypatch):
+    @pytest.mark.parametrize("code", ["404", "NotFound"])
+    def test_a_bucket_that_may_not_be_looked_at_is_there(self, storage, monkeypatch, code):
         def head_bucket(**_):
             raise self.refused("403")
 
         monkeypatch.setattr(Bucket, "_client", SimpleNamespace(head_bucket=head_bucket))
         with pytest.raises(FileNotFoundError), storage.translated_errors("a"):
-            raise self.refused("404")
+            raise self.refused(code)
+
+    def test_it_opens_files_for_reading_alone(self, storage):
+        for mode in ("r", "wb", "ab", "rb+"):
+            with pytest.raises(ValueError, match="only be opened with mode rb"):
+                storage.open("a", mode)
 
     def test_it_is_given_up_within_seconds_and_asked_as_older_ones_understand(self, storage):
         config = storage.connection.meta.client.meta.config

@@ -50,11 +50,13 @@ def test_what_is_not_said_has_a_default(given):
 
 def test_what_is_said_counts(given):
     given(
-        S3_PUBLIC_ENDPOINT="https://files.example.org",
-        S3_REGION="eu-central-1",
-        S3_EXPORTS_BUCKET="exports",
+        S3_ENDPOINT=f" {LAB}/ ",
+        S3_BUCKET=" images ",
+        S3_PUBLIC_ENDPOINT=" https://files.example.org/ ",
+        S3_REGION=" eu-central-1 ",
+        S3_EXPORTS_BUCKET=" exports ",
         S3_SIGNED_MINUTES="60",
-        **KEYS,
+        **{name: f" {value} " for name, value in KEYS.items()},
     )
     assert storages.signed_seconds() == 3600
     found = storages.in_buckets(storages.buckets())
@@ -63,6 +65,8 @@ def test_what_is_said_counts(given):
         assert (options["access_key"], options["secret_key"]) == ("key", "secret")
         assert options["addressing_style"] == "path", "a name with a dot in it fits no certificate"
         assert options["file_overwrite"]
+        assert (options["endpoint_url"], options["signature_version"]) == (LAB, "s3v4")
+    assert found["default"]["OPTIONS"]["bucket_name"] == "images"
     assert found["default"]["OPTIONS"]["public_endpoint"] == "https://files.example.org"
     assert found["default"]["OPTIONS"]["signed_seconds"] == 3600
     assert found["exports"]["OPTIONS"]["bucket_name"] == "exports"
@@ -78,7 +82,7 @@ def test_what_is_said_counts(given):
         ({"S3_PUBLIC_ENDPOINT": "files.lab"}, "S3_PUBLIC_ENDPOINT='files.lab' is not the URL"),
         ({"S3_BUCKET": ""}, "S3_ENDPOINT is set but S3_BUCKET is not"),
         *(({name: "x"}, "Only one of S3_ACCESS_KEY and S3_SECRET_KEY is set") for name in KEYS),
-        ({"S3_SIGNED_MINUTES": "61"}, "S3_SIGNED_MINUTES=61 is too long"),
+        ({"S3_SIGNED_MINUTES": "61"}, "S3_SIGNED_MINUTES=61 is too long.*at most 60, or to 0"),
     ],
 )
 def test_what_cannot_be_is_refused(given, variables, why):
@@ -99,6 +103,7 @@ def test_pages_over_https_load_no_image_over_http(given):
     given(S3_SIGNED_MINUTES="5")
     with pytest.raises(ImproperlyConfigured, match=f"sends browsers to {LAB}"):
         storages.image_origins(https=True)
+    assert storages.image_origins(https=False) == [LAB]
     given(S3_SIGNED_MINUTES="5", S3_PUBLIC_ENDPOINT="https://files.lab")
     assert storages.image_origins(https=True) == ["https://files.lab"]
     given(S3_SIGNED_MINUTES="0", S3_PUBLIC_ENDPOINT="")
@@ -113,7 +118,9 @@ def test_exports_in_a_folder_are_for_the_program_alone(given, tmp_path):
     assert (made.stat().st_mode & 0o777, made.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
-def test_static_files_have_hashed_names_where_that_is_set(given, tmp_path):
-    for hashed in (True, False):
-        made = storages.configured(tmp_path, static_manifest=hashed)["staticfiles"]["BACKEND"]
-        assert made.endswith("HashedFiles") is hashed
+def test_static_files_have_hashed_names_where_that_is_set_and_are_in_no_bucket(given, tmp_path):
+    for hashed, bucket in ((True, ""), (False, "images")):
+        given(S3_BUCKET=bucket, S3_ENDPOINT=LAB if bucket else "")
+        made = storages.configured(tmp_path, static_manifest=hashed)
+        assert made["staticfiles"]["BACKEND"].endswith("HashedFiles") is hashed
+        assert made["default"]["BACKEND"].endswith(".Bucket") is bool(bucket)
