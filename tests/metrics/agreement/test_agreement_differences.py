@@ -36,6 +36,10 @@ def test_bad_input_is_refused_with_its_numbers():
     cells = rated_pairs.within(rated([[0, 1], [1, 1]]))
     with pytest.raises(ValueError, match="sums has 18 columns; 3 values need 11"):
         agreement_difference(cells, cells, (0, 1, 2), level="nominal")
+    other = rated_pairs.within(table_of([[1, 1]]))
+    for sides in ((cells, other), (other, cells)):
+        with pytest.raises(ValueError, match="sums has 6 columns; 4 values need 18"):
+            agreement_difference(*sides, VALUES, level="nominal")
     with pytest.raises(ValueError, match="needs a random generator"):
         agreement_difference(cells, cells, VALUES, level="nominal", resamples=10)
     with pytest.raises(ValueError, match="level is 'ratio'"):
@@ -188,6 +192,7 @@ def test_what_cannot_be_drawn_or_told_is_undefined():
     assert some.share.value == pytest.approx(1 / 3 - 5 / 9)
     assert np.isnan([some.share.p, some.share.interval.low]).all()
     assert some.share.interval.undefined == 200
+    assert np.isnan(found(several, one_item).share.p)
     alike = rated([[1, 1], [1, 1]])
     assert np.isnan(found(alike, several).alpha.value)
     assert np.isnan(found(alike, several).alpha.p)
