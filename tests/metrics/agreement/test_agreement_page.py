@@ -168,6 +168,8 @@ def test_differences_between_groups_stand_below_them_with_interval_and_q(client,
         assert shown.startswith(f"−{-value:.{digits}f} [−")
         assert shown.endswith(f"] n = {n} q = {q:.3f}")
     shown = page(client, by="gender")
+    levels = ["interval", "nominal", "ordinal"]
+    assert re.findall(r", (\w+)</h2>", shown) == levels, "a table of each, with all that is compared"
     assert "within “nonbinary” people: 3" in rows_of(shown, "Visual nature of an attribute, nominal")
     assert "It is not known who gave these answers" not in shown
 
@@ -219,8 +221,9 @@ def test_a_lead_does_not_read_small_groups_by_the_number_of_the_run(client, stud
 
 
 def test_a_page_asks_by_itself_and_without_scripts_checks_when_it_is_told_to(client, study):
-    page(client)
+    assert re.search(r'hx-get="[^"]+\?of=agreement%3Acorrected"', page(client))
     assert not ScoreRun.objects.exists()
+    assert client.post(reverse("agreement", args=["words"])).status_code == 405
     assert "being computed" in page(client, check="")
     assert ScoreRun.objects.get().parameters == '{"by": "none"}'
     assert '<a href="?check">' in page(client)

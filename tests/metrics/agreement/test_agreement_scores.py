@@ -31,6 +31,7 @@ from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.agreement.scores.score_rows import shortened
 from metrics.agreement.scores.subjects import read_box_agreement
 from metrics.core.answers import counted_judgements
+from metrics.core.columns import NULL
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 from metrics.depiction import tallies
 from metrics.models import Score
@@ -152,7 +153,9 @@ def test_known_annotators_are_resampled_with_the_images_and_unknown_ones_are_not
 
 def test_ratings_of_people_who_are_not_identified_are_of_nobody():
     study = visual_study({"hat": [5, 5, 1], "kind": [1, 1, 5]})
-    assert set(read_ratings(study, "visual_nature").table.raters) == {UNKNOWN_ANNOTATOR}
+    found = read_ratings(study, "visual_nature")
+    assert set(found.table.raters) == {UNKNOWN_ANNOTATOR}
+    assert set(found.identities) == {NULL}, "an attribute by itself is about no group"
 
 
 def test_groups_of_annotators_are_compared_within_and_between():
@@ -268,6 +271,7 @@ def test_two_long_names_of_groups_stay_two_and_fit_where_they_are_stored():
     assert len({part for part in parts if "within" in part and "nominal" in part}) == 2
     assert max(map(len, parts)) <= 160
     assert shortened("n" * 40) == "n" * 40, "which fits"
+    assert len(shortened("n" * 41)) == 40
 
 
 def test_a_stored_run_keeps_intervals_and_is_stale_after_one_more_answer():
