@@ -10,7 +10,6 @@ from rest_framework.response import Response
 from annotation.api.errors import refusals
 from annotation.api.resource import Query, Resource
 from metrics.agreement.queries import BY, DIFFERENCE, METRIC
-from metrics.agreement.scores.rows import MEASURES
 from metrics.core.answers import has_simulated_answers
 from metrics.core.serializers import NumberSerializer
 from metrics.core.studies import get_study_or_404
@@ -61,11 +60,6 @@ class AgreementSerializer(serializers.Serializer[Any]):
     )
 
 
-_DIFFERENCE_SCORES = tuple(
-    f"{name}_difference{end}" for name in ("alpha", "percentage") for end in ("", "_p", "_q")
-)
-
-
 class Agreement(Resource):
     """Agreement between annotators over the whole study, from the newest finished run. For single attributes
     or identity groups: GET scores with metric=agreement."""
@@ -86,8 +80,7 @@ class Agreement(Resource):
         if latest.run is not None:
             whole = latest.run.scores.filter(group__isnull=True, attribute__isnull=True)
             for score in whole.order_by("part", "pk"):
-                empty = {"part": score.part, **dict.fromkeys((*MEASURES, *_DIFFERENCE_SCORES))}
-                parts.setdefault(score.part, empty)[score.name] = score
+                parts.setdefault(score.part, {"part": score.part})[score.name] = score
         data = {
             "run": latest.run,
             "stale": latest.stale,

@@ -1,5 +1,7 @@
 """The page of agreement between annotators."""
 
+from urllib.parse import urlencode
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -20,6 +22,7 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
     if by not in pages.BY:
         by = pages.BY[0]
     wanted = run_of(by)
+    chosen = [("by", by)] if by != pages.BY[0] else []
     run = queries.newest_run(study, *wanted)
     return render(
         request,
@@ -32,8 +35,7 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
             "run": run,
             "tasks": pages.task_agreements(run) if run else [],
             "fresh": freshness.check(study, [wanted]) if "check" in request.GET else None,
-            "freshness_query": freshness.query_string(
-                [wanted], extra=[("by", by)] if by != pages.BY[0] else []
-            ),
+            "freshness_query": freshness.query_string([wanted], extra=chosen),
+            "check_query": urlencode(chosen),
         },
     )

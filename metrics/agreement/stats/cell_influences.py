@@ -143,7 +143,7 @@ def coefficient_step(first: Floats, second: Floats, values: Sequence[float], *, 
     [0.2, 1.0]
     """
     numbers = first.sum(axis=-1), second.sum(axis=-1)
-    number = np.maximum(np.minimum(*numbers), 1.0)
+    number = np.minimum(*numbers)
     chance = first[..., :, None] * second[..., None, :]
     chance = chance / np.maximum(numbers[0] * numbers[1], 1.0)[..., None, None]
     distance = coincidences.distances(first + second, values, level=level)

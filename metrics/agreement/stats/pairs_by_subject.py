@@ -112,7 +112,7 @@ def _clusters_by_part(table: Ratings, rows: Ints, place: Ints) -> Ratings:
     """The rows, with a separate cluster for each part that shares one."""
     clusters = table.clusters[rows]
     new = _starts(place, clusters)
-    return Ratings(table.counts[rows], table.units[rows], np.cumsum(new) - 1, table.raters[rows])
+    return Ratings(table.counts[rows], table.units[rows], np.cumsum(new), table.raters[rows])
 
 
 def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
@@ -126,7 +126,7 @@ def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
         total=_reduced(np.add, cells.sums, bounds),
         units=np.diff(unit_bounds),
         ratings=_reduced(np.add, rated, unit_bounds),
-        regular=_all_equal(rated, unit_bounds) & (np.diff(unit_bounds) > 0),
+        regular=_all_equal(rated, unit_bounds),
         several=~_all_equal(cells.clusters, bounds),
         _cells=cells,
         _bounds=bounds,
@@ -146,8 +146,7 @@ def _reduced(by: np.ufunc, values: NDArray[_Number], bounds: Ints) -> NDArray[_N
     """`by` over the rows of each part; 0 without rows."""
     found = np.zeros((len(bounds) - 1, *values.shape[1:]), dtype=values.dtype)
     some = np.diff(bounds) > 0
-    if some.any():
-        found[some] = by.reduceat(values, bounds[:-1][some], axis=0)
+    found[some] = by.reduceat(values, bounds[:-1][some], axis=0)
     return found
 
 

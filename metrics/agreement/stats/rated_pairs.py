@@ -62,7 +62,7 @@ class Ratings:
             if np.shape(getattr(self, name)) != (length,):
                 raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}; ({length},) is needed.")
         apart = np.diff(self.clusters) != 0
-        if length and bool((np.diff(self.units)[~apart] < 0).any() or (np.diff(self.clusters) < 0).any()):
+        if bool((np.diff(self.units)[~apart] < 0).any() or (np.diff(self.clusters) < 0).any()):
             raise ValueError("The rows must be sorted by cluster, and within a cluster by unit.")
 
     @cached_property
@@ -327,7 +327,7 @@ def _summed(cells: Cells) -> Cells:
     keys = np.stack([cells.clusters, cells.first, cells.second])
     sums = cells.sums
     # without identified annotators they are already sorted
-    if not (np.array_equal(cells.first, cells.second) and bool((cells.first == UNKNOWN_ANNOTATOR).all())):
+    if bool((keys[1:] != UNKNOWN_ANNOTATOR).any()):
         order = np.lexsort((cells.second, cells.first, cells.clusters))
         keys, sums = keys[:, order], sums[order]
     starts = np.concatenate([[0], np.flatnonzero((np.diff(keys) != 0).any(axis=0)) + 1])

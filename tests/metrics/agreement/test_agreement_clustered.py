@@ -10,6 +10,7 @@ from benchmarks import coverage_agreement, coverage_few, coverage_tables, simula
 from benchmarks.coverage_few import VALUES, Groups, answers, compared, rated, two_groups
 from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.agreement.stats import cell_influences, coefficients, coincidences, estimates, rated_pairs
+from metrics.agreement.stats.cell_influences import Side, difference_influences
 from metrics.agreement.stats.coefficients import between, mean_over_pairs, within, within_each
 from metrics.agreement.stats.differences import agreement_difference
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
@@ -73,9 +74,8 @@ def test_influences_are_the_derivatives_of_what_the_bootstrap_weighs(level):
     assert_derivatives(found, cells, statistics)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_influences_across_groups_are_the_derivatives_too(level, monkeypatch):
-    table = on_images(rated(said_of(14, 7, seed=1, missing=0.3)))
+def influences_made(monkeypatch):
+    """The cells, the statistics and the influences of each estimate that is made from now on."""
     seen = []
     real = estimates.cell_influences
 
@@ -84,9 +84,30 @@ def test_influences_across_groups_are_the_derivatives_too(level, monkeypatch):
         return seen[-1][-1]
 
     monkeypatch.setattr(estimates, "cell_influences", watched)
+    return seen
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_influences_across_groups_are_the_derivatives_too(level, monkeypatch):
+    table = on_images(rated(said_of(14, 7, seed=1, missing=0.3)))
+    seen = influences_made(monkeypatch)
     between(table, table.raters >= 4, VALUES, level=level, clustered=True)
     ((cells, statistics, found),) = seen
     assert_derivatives(found, cells, statistics)
+    np.testing.assert_allclose(found.least, found.step * [1, 0.5])
+
+
+def test_an_image_counts_for_as_much_as_it_has_pairs(monkeypatch):
+    cells = rated_pairs.within(rated([[0, 1, 1], [2, 2, -1], [3, 3, 3]], people=[UNKNOWN_ANNOTATOR] * 3))
+    found = coefficients.within_influences(cells, VALUES, level="nominal")
+    by_image = np.bincount(cells.clusters, cells.sums[:, -1])
+    np.testing.assert_allclose(found.images.mass, by_image / 7)
+    seen = influences_made(monkeypatch)
+    for sums in ([[0.2, 1], [1.5, 3], [0.8, 2]], [[0.2, 1]]):
+        one = np.arange(len(sums))
+        mean_over_pairs(Cells(np.array(sums), one, one, one + 1), clustered=True)
+    np.testing.assert_allclose(seen[0][-1].images.mass, [1 / 6, 3 / 6, 2 / 6])
+    assert [found.step.tolist() for _, _, found in seen] == [[pytest.approx(2 / 6)], [1]]
 
 
 def test_changes_of_people_are_not_made_smaller_for_their_number():
@@ -126,8 +147,9 @@ def test_without_pairs_there_is_nothing():
     nothing = Cells(np.zeros((0, 2)), *np.zeros((3, 0), dtype=int))
     assert mean_over_pairs(nothing, clustered=True).interval is None
     cells = [rated_pairs.within(each) for each in (table, rated(said_of(5, 4)))]
-    apart = agreement_difference(*cells, VALUES, level="nominal", clustered=True)
-    assert np.isnan([apart.alpha.interval.low, apart.alpha.p]).all()
+    for sides in (cells, cells[::-1]):
+        apart = agreement_difference(*sides, VALUES, level="nominal", clustered=True)
+        assert np.isnan([apart.alpha.interval.low, apart.alpha.p]).all()
 
 
 def test_a_difference_does_not_leave_what_two_scores_can_differ_by():
@@ -161,10 +183,25 @@ def test_an_answer_that_is_rare_makes_the_interval_of_alpha_wide():
     """Two of 150 say it, of different items: alpha is nearly 0 and would hardly vary over such items."""
     said = np.zeros((50, 3), dtype=int)
     said[[3, 7], [0, 1]] = 1
-    alpha = within(rated(said), VALUES, level="nominal", clustered=True).alpha
-    assert alpha.value == pytest.approx(0, abs=0.02)
-    assert alpha.interval.low < -0.2
-    assert alpha.interval.high > 0.2
+    found = within(rated(said), VALUES, level="nominal", clustered=True)
+    table = rated(np.column_stack([said, np.zeros(50, dtype=int)]))
+    across = between(table, table.raters >= 2, VALUES, level="nominal", clustered=True)
+    assert found.alpha.value == pytest.approx(0, abs=0.02)
+    for each in (found.alpha, found.fleiss_kappa, across.kappa):
+        assert each.interval.low < -0.2
+        assert each.interval.high > 0.2
+
+
+def test_a_share_of_nothing_is_not_below_nothing():
+    table = rated([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]])
+    cells = Cells(np.array([[0.0, 1], [0, 1], [0, 2]]), *np.array([[1, 2, 3], [4, 5, 6], [5, 6, 4]]))
+    for share in (
+        within(table, VALUES, level="nominal", clustered=True).share,
+        between(table, table.raters >= 2, VALUES, level="nominal", clustered=True).share,
+        mean_over_pairs(cells, clustered=True),
+    ):
+        assert (share.value, share.interval.low) == (0, 0)
+        assert share.interval.high > 0
 
 
 def test_a_coefficient_below_its_scale_is_in_its_interval():
@@ -192,6 +229,20 @@ def test_people_who_are_not_known_do_not_widen():
         for table in (known, nobody)
     ]
     assert widths[0] > 1.5 * widths[1]
+
+
+def test_a_difference_is_known_no_better_than_the_side_that_is_known_worse():
+    cells = Cells(np.array([[1.0, 2.0], [2.0, 2.0]]), np.arange(2), *np.full((2, 2), UNKNOWN_ANNOTATOR))
+    sides = [
+        Side(
+            cells, lambda sums: sums[..., :1] / sums[..., 1:], np.ones(2), np.array([step]), np.array([least])
+        )
+        for step, least in ((0.5, 0.3), (0.25, 0.125))
+    ]
+    for first, second in (sides, sides[::-1]):
+        found = difference_influences(first, second)
+        assert (found.step.tolist(), found.least.tolist()) == ([0.5], [0.3])
+    assert [side.influences().least.tolist() for side in sides] == [[0.3], [0.125]]
 
 
 def test_two_attributes_of_an_image_are_one_cluster():

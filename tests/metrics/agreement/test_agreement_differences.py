@@ -36,6 +36,10 @@ def test_bad_input_is_refused_with_its_numbers():
     cells = rated_pairs.within(rated([[0, 1], [1, 1]]))
     with pytest.raises(ValueError, match="sums has 18 columns; 3 values need 11"):
         agreement_difference(cells, cells, (0, 1, 2), level="nominal")
+    other = rated_pairs.within(table_of([[1, 1]]))
+    for sides in ((cells, other), (other, cells)):
+        with pytest.raises(ValueError, match="sums has 6 columns; 4 values need 18"):
+            agreement_difference(*sides, VALUES, level="nominal")
     with pytest.raises(ValueError, match="needs a random generator"):
         agreement_difference(cells, cells, VALUES, level="nominal", resamples=10)
     with pytest.raises(ValueError, match="level is 'ratio'"):
@@ -188,6 +192,7 @@ def test_what_cannot_be_drawn_or_told_is_undefined():
     assert some.share.value == pytest.approx(1 / 3 - 5 / 9)
     assert np.isnan([some.share.p, some.share.interval.low]).all()
     assert some.share.interval.undefined == 200
+    assert np.isnan(found(several, one_item).share.p)
     alike = rated([[1, 1], [1, 1]])
     assert np.isnan(found(alike, several).alpha.value)
     assert np.isnan(found(alike, several).alpha.p)
@@ -311,6 +316,7 @@ def test_q_is_over_both_measures_of_all_pairs_of_a_task_and_level():
 
 @pytest.mark.django_db
 def test_too_few_people_have_no_difference_and_those_who_did_not_say_neither():
+    assert MIN_PEOPLE == 5, "as the pages say"
     study = groups_of_annotators({"a": 0.9, "b": 0.7, "": 0.7}, people=MIN_PEOPLE, words=10)
     rows = evaluate_agreement(study=study, by="gender")
     for scope in ("between", "difference"):
@@ -350,10 +356,20 @@ def test_a_side_of_a_single_unit_has_no_alpha_to_subtract():
     (row,) = (row for row in rows if row.scope == "difference" and row.level == "nominal")
     assert (row.alpha, row.p, row.q) == (None, {}, {})
     assert row.percentage == pytest.approx(100 / 3)
+    assert (row.units, row.ratings, row.pairs) == (3, 8, 4), "of both groups"
     assert (row.agreeing, row.annotators, row.fleiss_kappa) == (0, None, None), "of one group only"
     rows = evaluate_agreement(study=study, by="origin", clustered=True)
     (row,) = (row for row in rows if row.scope == "difference" and row.level == "nominal")
     assert "alpha" not in {**row.p, **row.q, **row.intervals}
+    unit = factories.attribute_unit(task)
+    for value in (1, 2, 4, 4):
+        factories.response(unit, values=[value])
+    (row,) = (
+        row
+        for row in evaluate_agreement(study=study, by="origin")
+        if row.scope == "difference" and row.level == "nominal"
+    )
+    assert row.alpha is not None, "a second one is enough"
 
 
 @pytest.mark.django_db

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.agreement.stats import coincidences
+from benchmarks.coverage_few import rated
+from metrics.agreement.stats import across, coefficients, coincidences, rated_pairs
 from metrics.agreement.stats.boxes import iou
+from metrics.agreement.stats.cell_influences import coefficient_step, influences_from
 from metrics.agreement.stats.coefficients import mean_over_pairs, table_of
-from metrics.agreement.stats.rated_pairs import Cells, resampled
+from metrics.agreement.stats.rated_pairs import Cells, Ratings, resampled
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 
 GIVEN = [3, 0, 5, 2]
@@ -50,8 +52,13 @@ def test_ordinal_distances_know_the_order_alone_and_are_nothing_where_nobody_ans
 
 @pytest.mark.parametrize("values", [[1], [], [1, 1], [2, 1]])
 def test_values_that_are_no_scale_are_refused(values):
-    with pytest.raises(ValueError, match="two or more in rising order"):
+    with pytest.raises(ValueError, match=rf"values is \[{str(values)[1:-1]}\]; two or more in rising order"):
         coincidences.distances(np.zeros(len(values)), values, level="interval")
+
+
+def test_what_is_nothing_but_rounding_divides_nothing():
+    found = coincidences.ratio([1, 1e-9, -1], [1e-15, 1e-9, -1e-15])
+    np.testing.assert_array_equal(found, [np.nan, 1, np.nan])
 
 
 def table_of_pairs(seed=1):
@@ -141,3 +148,98 @@ def test_overlap_does_not_depend_on_which_box_is_first_or_on_where_and_how_large
     np.testing.assert_allclose(iou(other, one), found)
     np.testing.assert_allclose(iou(one * 3 + 7, other * 3 + 7), found)
     np.testing.assert_allclose(iou(one[:, [1, 0, 3, 2]], other[:, [1, 0, 3, 2]]), found)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_one_rating_can_change_is_what_a_slow_plain_program_says(level):
+    first, second, values = [0, 0, 2, 1], [0, 1, 1, 2, 2, 2], [1, 2, 4]
+    given = [np.bincount(side, minlength=3) for side in (first, second)]
+    distance = coincidences.distances(given[0] + given[1], values, level=level)
+    apart = np.array([distance[a, b] for a in first for b in second])
+    expected = np.sqrt((apart[apart > 0] ** 2).mean()) / (4 * apart.mean())
+    for one, other in (given, given[::-1]):
+        assert coefficient_step(one, other, values, level=level) == pytest.approx(expected)
+
+
+def test_chance_has_to_make_one_rating_differ_to_say_what_one_can_change():
+    one, fewer = (
+        coefficient_step(np.array(each), np.array([4, 0, 0]), [1, 2, 4], level="interval")
+        for each in ([6, 1, 1], [7, 1, 1])
+    )
+    assert one == pytest.approx(np.sqrt((1**2 + 9**2) / 2) / (4 * (1 + 9) / 8))
+    assert fewer == 1
+    assert coefficient_step(np.zeros(2), np.zeros(2), [0, 1], level="nominal") == 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_rating_across_groups_changes_as_much_as_the_smaller_of_them_lets_it(level):
+    """Four ratings of the first group and six of the second, which makes eight pairs."""
+    said = [[0, -1, 0, 1], [2, -1, 2, 3], [0, 1, 1, 2]]
+    second = np.array([False, True, True] * 2 + [False, False, True, True])
+    cells = rated_pairs.between(rated(said, people=[UNKNOWN_ANNOTATOR] * 4), second)
+    mass, step, least = across.scope(cells, VALUES, level=level)
+    own = coefficient_step(np.array([2, 1, 1, 0]), np.array([1, 2, 2, 1]), VALUES, level=level)
+    assert mass.sum() == 8
+    np.testing.assert_allclose(step, [1 / 4, own])
+    np.testing.assert_allclose(least, [1 / 4, 0.5 * own])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_rating_within_a_group_changes_two_of_all_that_are_paired(level):
+    cells = rated_pairs.within(rated([[0, 1, 2], [2, 2, -1], [1, -1, 1], [3, -1, -1]]))
+    given = np.array([1, 3, 3, 0])
+    step, least = coefficients.within_steps(cells.total, VALUES, level=level)
+    own, nominal = (2 * coefficient_step(given, given, VALUES, level=each) for each in (level, "nominal"))
+    np.testing.assert_allclose(step, [2 / 7, own, nominal])
+    np.testing.assert_allclose(least, [2 / 7, 0.5 * own, 0.5 * nominal])
+
+
+def test_what_rounding_leaves_of_nothing_does_not_vary_unless_the_least_error_is_as_small():
+    cells = Cells(np.array([[1e-7], [-1e-7]]), np.arange(2), *np.full((2, 2), UNKNOWN_ANNOTATOR))
+    found = [
+        influences_from(cells, np.ones((1, 1)), mass=[1, 1], step=[1.0], least=least).images.change
+        for least in (None, [0.01])
+    ]
+    assert not found[0].any()
+    assert found[1].all()
+
+
+@pytest.mark.parametrize("name", ["units", "clusters", "raters"])
+def test_each_rating_needs_its_unit_its_image_and_its_annotator(name):
+    columns = {"units": np.arange(2), "clusters": np.arange(2), "raters": np.arange(2), name: np.arange(1)}
+    with pytest.raises(ValueError, match=rf"{name} has shape \(1,\); \(2,\) is needed"):
+        Ratings(np.eye(2, dtype=int), **columns)
+
+
+def test_an_attribute_of_two_images_is_two_units_and_those_of_an_image_are_in_order():
+    two = np.array([5, 5])
+    table = Ratings(np.eye(2, dtype=int), two, np.array([1, 2]), two)
+    assert table.numbered.tolist() == [0, 1]
+    assert table.of(slice(None, None, 2)).clusters.tolist() == [1]
+    with pytest.raises(ValueError, match="within a cluster by unit"):
+        Ratings(np.eye(2, dtype=int), np.array([6, 5]), two, two)
+
+
+def test_what_one_person_said_twice_of_a_unit_is_drawn_with_that_person_once():
+    table = Ratings(np.eye(2, dtype=int), *np.array([[0, 0], [0, 0], [5, 5]]))
+    cells = rated_pairs.within(table)
+    assert (cells.first.tolist(), cells.second.tolist()) == ([5], [UNKNOWN_ANNOTATOR])
+
+
+def test_images_are_told_apart_by_all_their_sums_and_these_are_hardly_rounded():
+    # both rows weigh the square root of 6
+    kinds, many = rated_pairs._kinds(np.array([[3**0.5, 0], [0, 2**0.5], [0, 2**0.5]]))
+    assert (kinds.tolist(), many.tolist()) == ([[0, 2**0.5], [3**0.5, 0]], [2, 1])
+    cells = Cells(np.full((2, 1), 1 / 3), np.arange(2), *np.full((2, 2), UNKNOWN_ANNOTATOR))
+    drawn = resampled(cells, resamples=5, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(drawn, 2 / 3, rtol=1e-8)
+
+
+def test_people_are_drawn_on_the_side_that_knows_its_own():
+    sums, images = np.ones((2, 1)), np.arange(2)
+    known = Cells(sums, images, np.full(2, 8), np.full(2, 7))
+    unknown = Cells(sums, images, *np.full((2, 2), UNKNOWN_ANNOTATOR))
+    expected = [{0.0, 2.0}, {2.0}]
+    for sides, totals in (((known, unknown), expected), ((unknown, known), expected[::-1])):
+        drawn = rated_pairs.paired_resampled(*sides, resamples=20, rng=np.random.default_rng(0))
+        assert [set(side.ravel().tolist()) for side in drawn] == totals

@@ -8,6 +8,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.core.leases import JobState
+from annotation.models import Annotator
+from metrics.agreement import queries
+from metrics.agreement.scores.rows import MEASURES
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -69,9 +72,21 @@ def test_everybody_together_comes_first_and_the_other_views_are_a_link_away(clie
     shown = page(client)
     assert "No scores yet" in shown
     assert re.search(r'<a href="\?by=none" aria-current="true">all annotators</a>', shown)
-    assert '<a href="?by=gender">by gender</a>' in shown
+    assert re.findall(r'<a href="\?by=(\w+)"[^>]*>([^<]+)</a>', shown) == [
+        ("none", "all annotators"),
+        ("gender", "by gender"),
+        ("origin", "by origin"),
+        ("pool", "in-region and out-region"),
+    ]
+    assert "simulated answers" not in shown
     score(study, "none")
-    assert list(rows_of(page(client), "Visual nature of an attribute, nominal")) == ["everybody"]
+    shown = page(client)
+    assert list(rows_of(shown, "Visual nature of an attribute, nominal")) == ["everybody"]
+    # by name, whatever came first
+    levels = ["interval", "nominal", "ordinal"]
+    assert re.findall(r"Visual nature of an attribute, (\w+)</h2>", shown) == levels
+    Annotator.objects.update(simulated=True)
+    assert "simulated answers" in page(client)
     assert "everybody" in page(client, by="height"), "what nothing is known of shows everybody"
 
 
@@ -153,6 +168,8 @@ def test_differences_between_groups_stand_below_them_with_interval_and_q(client,
         assert shown.startswith(f"−{-value:.{digits}f} [−")
         assert shown.endswith(f"] n = {n} q = {q:.3f}")
     shown = page(client, by="gender")
+    levels = ["interval", "nominal", "ordinal"]
+    assert re.findall(r", (\w+)</h2>", shown) == levels, "a table of each, with all that is compared"
     assert "within “nonbinary” people: 3" in rows_of(shown, "Visual nature of an attribute, nominal")
     assert "It is not known who gave these answers" not in shown
 
@@ -201,6 +218,58 @@ def test_a_lead_does_not_read_small_groups_by_the_number_of_the_run(client, stud
         assert client.get(url).status_code == 422, "only admins read groups of any size"
     client.force_login(factories.user(admin=True))
     assert client.get(f"/api/v1/studies/words/score-runs/{run.pk}/scores").status_code == 200
+
+
+def test_a_page_asks_by_itself_and_without_scripts_checks_when_it_is_told_to(client, study):
+    assert re.search(r'hx-get="[^"]+\?of=agreement%3Acorrected"', page(client))
+    assert not ScoreRun.objects.exists()
+    assert client.post(reverse("agreement", args=["words"])).status_code == 405
+    assert "being computed" in page(client, check="")
+    assert ScoreRun.objects.get().parameters == '{"by": "none"}'
+    assert '<a href="?check">' in page(client)
+    assert '<a href="?by=gender&check">' in page(client, by="gender"), "the same groups as before"
+
+
+def test_programs_read_every_level_in_order_with_whether_it_is_of_all_answers(client, study):
+    score(study, "none")
+
+    def read():
+        answer = client.get("/api/v1/studies/words/agreement")
+        assert answer.status_code == 200
+        return answer.json()
+
+    said = read()
+    assert (said["stale"], said["simulated"], said["differences"]) == (False, False, [])
+    levels = ("interval", "nominal", "ordinal")
+    part = "task: visual_nature; reading: {}"
+    assert [row["part"] for row in said["results"]] == [part.format(level) for level in levels]
+    assert said["results"][1]["alpha"]["n"] == 3, "of all attributes"
+    assert set(said["results"][1]) == {"part", *MEASURES}
+    Annotator.objects.update(simulated=True)
+    factories.response(factories.attribute_unit(study.tasks.get(), "more"), values=[5])
+    said = read()
+    assert (said["stale"], said["simulated"]) == (True, True)
+
+
+def test_what_groups_are_shown_and_compared_is_told_by_who_is_known():
+    """Of three people, of two, and of people whom nobody knows."""
+    part = "task: visual_nature; reading: nominal"
+    groups = {name: {"percentage": Score(n=9)} for name in "abc"}
+    for name, people in (("a", 3), ("b", 2)):
+        groups[name]["annotators"] = Score(n=people)
+    stored = {part: {"percentage": Score(n=50)}}
+    stored |= {f"{part}; within: {name}": scores for name, scores in groups.items()}
+    for kind in ("between", "difference"):
+        stored |= {f"{part}; {kind}: {one} and {two}": {kind: Score()} for one, two in combinations("abc", 2)}
+    stored[f"{part.replace('nominal', 'ordinal')}; within: d"] = {"percentage": Score(n=9)}
+    found = queries._task(part, stored)
+    assert [(row.first, row.second) for row in found.rows] == [("", ""), ("a", ""), ("c", ""), ("a", "c")]
+    assert list(found.rows[-1].scores) == ["between"]
+    assert [(row.first, row.second, *row.scores) for row in found.differences] == [("a", "c", "difference")]
+    assert (found.anonymous, found.n_hidden) == (True, 1)
+    del stored[f"{part}; within: c"]
+    found = queries._task(part, stored)
+    assert (found.anonymous, found.n_hidden, found.differences) == (False, 1, ())
 
 
 def test_the_overview_leads_there(client, study):

@@ -206,6 +206,14 @@ def test_one_unit_no_pair_and_one_value_only_have_no_interval(counts):
     assert np.isnan([bounds.low, bounds.high]).all()
 
 
+def test_pairs_of_a_single_image_have_no_interval():
+    sums = np.array([[1.0, 1], [0.0, 1], [0.5, 1]])
+    cells = Cells(sums, np.full(3, 4), np.array([5, 5, 6]), np.array([6, 7, 7]))
+    found = mean_over_pairs(cells, resamples=100, rng=np.random.default_rng(0))
+    assert np.isnan([found.interval.low, found.interval.high]).all()
+    assert (found.interval.infinite, found.interval.undefined) == (0, 100)
+
+
 def test_the_mean_of_pairs_is_resampled_over_images_and_both_annotators():
     sums = np.array([[1.0, 1], [0.0, 1], [0.5, 1]])
     cells = Cells(sums, np.array([1, 1, 2]), np.array([5, 5, 6]), np.array([6, 7, 7]))
@@ -219,9 +227,15 @@ def test_the_mean_of_pairs_is_resampled_over_images_and_both_annotators():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: coincidences.alpha(np.zeros((2, 2)), [0, 1, 2], level="nominal"), "is needed for 3 values"),
+        (
+            lambda: coincidences.alpha(np.zeros((2, 3)), [0, 1, 2], level="nominal"),
+            r"^coincidences has shape \(2, 3\); \(\.\.\., 3, 3\) is needed for 3 values",
+        ),
         (lambda: coincidences.alpha(np.zeros((2, 2)), [1, 0], level="nominal"), "in rising order"),
-        (lambda: coincidences.alpha(np.zeros((2, 2)), [0, 1], level="ratio"), "it is one of"),
+        (
+            lambda: coincidences.alpha(np.zeros((2, 2)), [0, 1], level="ratio"),
+            "level is 'ratio'; it is one of",
+        ),
         (lambda: coincidences.cross_kappa([[1]], [1], [1], [0, 1], level="nominal"), "together has shape"),
         (lambda: within(table_of([[1, 1]]), [0, 1, 2], level="nominal"), "2 columns for 3 values"),
     ],

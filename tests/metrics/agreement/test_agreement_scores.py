@@ -31,6 +31,7 @@ from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.agreement.scores.score_rows import shortened
 from metrics.agreement.scores.subjects import read_box_agreement
 from metrics.core.answers import counted_judgements
+from metrics.core.columns import NULL
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 from metrics.depiction import tallies
 from metrics.models import Score
@@ -152,7 +153,9 @@ def test_known_annotators_are_resampled_with_the_images_and_unknown_ones_are_not
 
 def test_ratings_of_people_who_are_not_identified_are_of_nobody():
     study = visual_study({"hat": [5, 5, 1], "kind": [1, 1, 5]})
-    assert set(read_ratings(study, "visual_nature").table.raters) == {UNKNOWN_ANNOTATOR}
+    found = read_ratings(study, "visual_nature")
+    assert set(found.table.raters) == {UNKNOWN_ANNOTATOR}
+    assert set(found.identities) == {NULL}, "an attribute by itself is about no group"
 
 
 def test_groups_of_annotators_are_compared_within_and_between():
@@ -268,6 +271,7 @@ def test_two_long_names_of_groups_stay_two_and_fit_where_they_are_stored():
     assert len({part for part in parts if "within" in part and "nominal" in part}) == 2
     assert max(map(len, parts)) <= 160
     assert shortened("n" * 40) == "n" * 40, "which fits"
+    assert len(shortened("n" * 41)) == 40
 
 
 def test_a_stored_run_keeps_intervals_and_is_stale_after_one_more_answer():
@@ -281,6 +285,7 @@ def test_a_stored_run_keeps_intervals_and_is_stale_after_one_more_answer():
     score_runs.compute_pending()
     assert set(by_part(run)) == {WHOLE}
     assert by_part(run)[WHOLE]["alpha"] == stored, "and not that of an attribute or group"
+    assert ratings.describe_rule(study, {}) == "every rating counts as it was given"
     before = digest(study)
     factories.response(factories.attribute_unit(factories.task(study)), values=[5])
     assert digest(study) != before
@@ -295,20 +300,36 @@ def test_who_people_say_they_are_counts_only_where_they_are_compared():
     assert digest(study, by="none") == before["none"]
     assert digest(study, by="gender") != before["gender"]
     changed = {by: digest(study, by=by) for by in ("gender", "pool")}
+    assert changed["pool"] != before["pool"], "who says where they live says it in the same profile"
     IdentityGroup.objects.update(region="Europe")
     assert digest(study, by="gender") == changed["gender"]
     assert digest(study, by="pool") != changed["pool"]
+
+
+def test_who_is_in_which_group_is_asked_by_person_stratum_and_region():
+    pk = factories.group("Mexican", region="Latin America").pk
+    asked = []
+    names, group_of_row = ratings.annotator_groups(
+        lambda key: asked.append(key) or str(key[0]),
+        np.array([7, UNKNOWN_ANNOTATOR, 7, 3]),
+        ("any", "origin: Asia"),
+        np.array([[1, pk], [0, -1], [1, pk], [0, -1]]),
+    )
+    assert asked == [[None, "any", ""], [3, "any", ""], [7, "origin: Asia", "Latin America"]]
+    assert names == ("3", "7", "None")
+    assert group_of_row.tolist() == [1, 2, 1, 0]
 
 
 def test_a_group_of_annotators_that_there_is_not_is_refused():
     study = visual_study({"hat": [5]})
     with pytest.raises(ValueError, match=r"by none, gender, .*not by 'height'"):
         scores(study, by="height")
-    with pytest.raises(ValueError, match="not by 'height'"):
+    with pytest.raises(ValueError, match="compared by gender, origin, pool; not by 'height'"):
         read_ratings(study, "visual_nature", by="height")
-    with pytest.raises(ValueError, match="so its annotators are in no pool"):
+    with pytest.raises(ValueError, match=r"A visual_nature task .* so its annotators are in no pool"):
         read_ratings(study, "visual_nature", by="pool")
-    with pytest.raises(ValueError, match="not by 'height'"):
+    assert read_ratings(study, "offensiveness", by="gender").groups == ("",), "of which there is none"
+    with pytest.raises(ValueError, match="compared by gender, origin, pool; not by 'height'"):
         evaluate_agreement(study=factories.study(), by="height")
     with pytest.raises(ValueError, match="not per 'page'"):
         evaluate_agreement(study=factories.study(), per=["page"])

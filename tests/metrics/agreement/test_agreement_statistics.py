@@ -87,14 +87,29 @@ def one_rating_each(raters):
         (lambda: table_of([1, 2]), "2 are needed"),
         (lambda: table_of([[0.5]]), "it holds 0.5"),
         (lambda: between(table_of([[1, 0]]), [True] * 2, [0, 1], level="nominal"), "second has shape"),
+        (lambda: between(table_of([[1, 0]]), [True], [0, 1, 2], level="nominal"), "2 columns for 3 values"),
         (lambda: table_of([[1, 0]] * 2).of(slice(None, None, -1)), "must be sorted by cluster"),
         (lambda: Ratings(np.eye(2, dtype=int), *[np.zeros(1, dtype=int)] * 3), r"\(2,\) is needed"),
         (lambda: within(table_of([[1, 1]]), [0, 1], level="nominal", resamples=100), "give rng"),
         (lambda: between_groups([[1, 0]], [[1, 0]], [0, 1], level="some"), "it is one of"),
-        (lambda: iou([[0, 0, 1]], [[0, 0, 1, 1]]), "x0, y0, x1, y1"),
-        (lambda: iou([[2, 0, 1, 1]], [[0, 0, 1, 1]]), "x0 < x1"),
-        (lambda: iou([[0, 0, 1, 1]] * 2, [[0, 0, 1, 1]]), "must be the same"),
+        (
+            lambda: iou([[0, 0, 1]], [[0, 0, 1, 1]]),
+            r"first has shape \(1, 3\); \(M, 4\) is needed: x0, y0, x1, y1",
+        ),
+        (lambda: iou([[0, 0, 1, 1]], [[0, 0, 1, 1, 9]]), r"second has shape \(1, 5\)"),
+        (lambda: iou([0, 0, 1, 1], [[0, 0, 1, 1]]), r"first has shape \(4,\)"),
+        (
+            lambda: iou([[0, 0, 1, 1]] * 3, [[0, 0, 1, 1], [2, 3, 2, 4], [9, 8, 7, 9]]),
+            r"second holds the box \[2.0, 3.0, 2.0, 4.0\]; x0 < x1",
+        ),
+        (lambda: iou([[1, 5, 2, 5]], [[0, 0, 1, 1]]), r"first holds the box \[1.0, 5.0, 2.0, 5.0\]"),
+        (lambda: box_agreement([1], [1], [[0, 0, 1, np.inf]]), r"boxes holds the box \[0.0, 0.0, 1.0, inf\]"),
+        (
+            lambda: iou([[0, 0, 1, 1]] * 2, [[0, 0, 1, 1]]),
+            r"first has shape \(2, 4\) and second \(1, 4\); they must be the same",
+        ),
         (lambda: box_agreement([1], [1, 2], [[0, 0, 1, 1]]), "an item and an annotator"),
+        (lambda: box_agreement([1, 2], [1], [[0, 0, 1, 1]]), "There are 1 boxes"),
     ],
 )
 def test_bad_input_is_refused_with_its_reason(call, message):
@@ -203,7 +218,7 @@ def test_between_groups_a_slow_plain_program_gives_the_same(level):
     across = [distance(a, b) for _, a in ratings(x, shared) for _, b in ratings(y, shared)]
     found = between_groups(x, y, [0, 1, 2], level=level)
     assert found.kappa.value == pytest.approx(1 - np.mean(within) / np.mean(across), rel=1e-10)
-    assert (found.pairs, found.units) == (len(within), len(shared))
+    assert (found.pairs, found.units, found.ratings) == (len(within), len(shared), totals.sum())
 
 
 def test_between_groups_it_does_not_matter_who_comes_first():

@@ -16,7 +16,7 @@ def test_boxes_of_attributes_that_were_selected_in_answers_that_count_are_read()
     elsewhere = factories.task(factories.study("elsewhere"), kind=TaskKind.DEPICTION)
     picture = study.tasks.get().units.earliest("pk").image
     factories.response(factories.page_unit(elsewhere, picture=picture, texts=("hat",)), values=[1, 0])
-    for judgement in Judgement.objects.all():
+    for judgement in Judgement.objects.order_by("-pk"):  # those who answered last drew first
         Box.objects.create(
             judgement=judgement,
             x0=0,

@@ -109,7 +109,16 @@ def test_generators_are_asked_only_where_something_is_drawn():
 
     found = within_each(table, [0, 1, 1], [0, 1], parts=3, level="nominal", resamples=100, rng=noted)
     assert asked == [1]  # the first is of one image, the last of none
+    within_each(table, [0, 1, 1], [0, 1], parts=3, level="nominal", rng=noted)
+    assert asked == [1]
     assert np.isnan(found[0].alpha.interval.low)
+
+
+def test_a_unit_that_nobody_rated_is_none_of_its_part():
+    table = table_of([[0, 0], [2, 0], [0, 2], [0, 0], [1, 2]])
+    found = within_each(table, [0, 0, 0, 1, 1], [0, 1], parts=2, level="nominal")
+    assert [(one.units, one.ratings) for one in found] == [(2, 4), (1, 3)]
+    assert found[0].fleiss_kappa.value == 1, "those that were rated have two ratings each"
 
 
 def test_without_rows_there_is_nothing_to_say():
@@ -125,6 +134,7 @@ def test_without_rows_there_is_nothing_to_say():
     ("part_of", "asked", "message"),
     [
         ([0], {}, r"part_of has shape \(1,\); \(2,\) is needed"),
+        ([[0], [1]], {}, r"part_of has shape \(2, 1\); \(2,\) is needed"),
         ([0, 2], {}, "part_of reaches from 0 to 2; there are 2 parts"),
         ([-1, 0], {}, "part_of reaches from -1 to 0"),
         ([0, 0], {"resamples": 100}, "An interval needs a random generator"),
