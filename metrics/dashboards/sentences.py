@@ -105,7 +105,7 @@ def ranking_in_words(rows: Sequence[RankedGroup]) -> str:
 def _highest(rows: Sequence[RankedGroup]) -> list[str]:
     """The largest finite theta, and how many are infinite."""
     infinite = sum(row.theta is not None and row.theta.value == float("inf") for row in rows)
-    finite = [row for row in rows if row.theta and row.theta.value not in {None, float("inf")}]
+    finite = [row for row in rows if row.theta and row.theta.value is not None]
     said = []
     if infinite:
         text = ngettext(

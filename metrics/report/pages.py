@@ -128,7 +128,7 @@ def first_page(content: Content) -> str:
     ]
     with translation.override(settings.LANGUAGE_CODE):
         title = translated_text(study, "title", settings.LANGUAGE_CODE)
-        context = {"title": title, "summary": _summary(study), "entries": entries}
+        context = {"title": title, "summary": _summary(title), "entries": entries}
         return _render("index", context)
 
 
@@ -141,8 +141,8 @@ def _render(name: str, context: Mapping[str, object]) -> str:
     return render_to_string(f"metrics/report/pages/{name}.html", dict(context))
 
 
-def _summary(study: Study) -> str:
-    return gettext("Results, methods and limits of the study “%(study)s”.") % {"study": study.title}
+def _summary(title: LocalizedText) -> str:
+    return gettext("Results, methods and limits of the study “%(study)s”.") % {"study": title}
 
 
 def _shared(content: Content, language: str) -> dict[str, object]:
@@ -159,7 +159,7 @@ def _shared(content: Content, language: str) -> dict[str, object]:
     return {
         "study": content.study,
         "title": title,
-        "summary": gettext("Results, methods and limits of the study “%(study)s”.") % {"study": title},
+        "summary": _summary(title),
         "simulated": content.results.simulated,
         "newest": newest,
         "date": isolated(f"{newest.finished_at:%Y-%m-%d}"),

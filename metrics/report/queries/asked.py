@@ -58,10 +58,7 @@ def _asked(task: Task, answers: Answers | None, language: str) -> AskedTask:
         task=task,
         wording=translated_text(task, "wording", language),
         instructions=translated_text(task, "instructions", language),
-        labels=tuple(
-            (gettext(label.name), gettext(label.explanation) if label.explanation else "")
-            for label in SCALES[task.kind]
-        ),
+        labels=tuple((gettext(label.name), gettext(label.explanation)) for label in SCALES[task.kind]),
         examples=tuple(examples),
         examples_language=examples_language,
         quotas=tuple(Quota(one, task.strata.count(one)) for one in dict.fromkeys(task.strata)),

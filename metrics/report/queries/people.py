@@ -134,6 +134,6 @@ def merge_small(counts: Mapping[str, int], others: int, *, least: int) -> tuple[
     ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     shown = [one for one in ordered if one[1] >= least]
     others += sum(count for _, count in ordered if count < least)
-    while 0 < others < least and shown:
+    if 0 < others < least and shown:
         others += shown.pop()[1]
     return dict(shown), others

@@ -113,7 +113,6 @@ def _ordered(stored: StoredRun) -> Iterator[Score]:
         F("attribute__text").asc(nulls_first=True),
         "part",
         "name",
-        "pk",
     )
     return ordered.iterator(chunk_size=_BATCH)
 

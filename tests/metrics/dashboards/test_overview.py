@@ -180,14 +180,14 @@ def test_a_run_of_another_study_cannot_be_tried_again(client, lead):
 
 def test_attributes_that_many_are_unsure_about_are_pointed_out(client, lead):
     said = {"odd": [3, 3, 5], "hat": [5, 5, 3], "half": [3, 3, 5, 5], "once": [3]}
-    said |= {"withdrawn": [3, 3, 5], "replaced": [3, 3, 5]}
+    said |= {"withdrawn": [3, 3, 5], "replaced": [3, 3, 5], "zoo": [3, 3, 3]}
     study = cast.visual_study(said, strata=("any",) * 4, leads=[lead])
     unsure = Response.objects.filter(judgements__value=3).order_by("pk")
     for text, change in (("withdrawn", {"withdrawn_at": timezone.now()}), ("replaced", {"current": False})):
         gone = unsure.filter(unit__attribute__text=text).first()
         Response.objects.filter(pk=gone.pk).update(**change)
     found = [one for one in progress.count_progress(study, now=timezone.now()).alerts if one.kind == "unsure"]
-    assert [(one.name, one.k, one.n) for one in found] == [("half", 2, 4), ("odd", 2, 3)]
+    assert [(one.name, one.k, one.n) for one in found] == [("zoo", 3, 3), ("half", 2, 4), ("odd", 2, 3)]
     biased = votes_cast.bias_study({("old", "grumpy"): [0, 0, 5], ("old", "wise"): [1, 1, 0]})
     alerts = progress.count_progress(biased, now=timezone.now()).alerts
     assert [(one.name, one.k, one.n) for one in alerts if one.kind == "unsure"] == [("grumpy", 2, 3)]
@@ -219,6 +219,9 @@ def test_an_annotator_who_is_much_faster_than_the_others_is_pointed_out(client, 
     Response.objects.filter(annotator=people[1]).update(active_ms=4500)
     alerts = progress.count_progress(study, now=timezone.now()).alerts
     assert not [one for one in alerts if one.kind == "fast"]  # a third is not less than a third
+    Response.objects.filter(annotator=people[1]).update(annotator=people[0], active_ms=9000)
+    alerts = progress.count_progress(study, now=timezone.now()).alerts
+    assert not [one for one in alerts if one.kind == "fast"]  # of two people nothing is usual
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -47,6 +47,7 @@ def test_pace_counts_what_fills_the_study_and_says_how_long_it_still_takes():
     Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=now)
     pace = progress.count_progress(study, now=now).pace
     assert (pace.timed, pace.last_hour, pace.withdrawn, pace.surplus) == (3, 2, 1, 0)
+    assert (pace.at_work, pace.enrolled) == (2, 0)
     # 9 places, of which the withdrawn answer still fills one
     assert [(rate.hours, rate.an_hour) for rate in pace.rates] == [(1, 2), (24, 3 / 24), (168, 3 / 168)]
     assert [rate.hours_left for rate in pace.rates] == pytest.approx([5 / 2, 5 * 24 / 3, 5 * 168 / 3])
@@ -61,6 +62,9 @@ def test_answers_without_a_time_have_no_pace():
     unit = factories.attribute_unit(factories.task(study))
     factories.response(unit, started_at=None, submitted_at=None)
     assert progress.count_progress(study, now=timezone.now()).pace.timed == 0
+    Response.objects.update(slot=None)
+    pace = progress.count_progress(study, now=timezone.now()).pace
+    assert (pace.surplus, pace.withdrawn) == (1, 0)
 
 
 def test_a_count_is_made_again_only_when_the_last_is_old_enough_for_its_cost(monkeypatch):
@@ -83,3 +87,11 @@ def test_strata_that_nobody_can_fill_are_pointed_out(asians, said):
     assert [(one.name, one.k) for one in found] == [(name, asians) for name in said]
     study.status = StudyStatus.CLOSED
     assert progress.count_progress(study, now=timezone.now()).alerts == ()
+
+
+def test_a_study_is_complete_once_every_slot_is_filled_if_it_has_any():
+    filled = [
+        progress.Progress((), progress.SlotCounts("all", *counts), None, (), timezone.now()).complete
+        for counts in ((2, 0, 0), (2, 0, 1), (2, 1, 0), (0, 0, 0))
+    ]
+    assert filled == [True, False, False, False]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from django.utils.translation import gettext, override
 
-from annotation.models import ConsentText, IdentityGroup, ImageSet, Response, TaskKind
+from annotation.core.translation import LocalizedText
+from annotation.models import ConsentText, IdentityGroup, Image, ImageSet, Response, TaskKind
 from metrics.report import services
 from metrics.report.figures import WANTED, draw_figures
 from metrics.report.licences import open_licence
 from metrics.report.queries import few, pictures
-from metrics.report.queries.asked import asked_tasks, consent_shown
+from metrics.report.queries.asked import ConsentShown, Quota, asked_tasks, consent_shown
 from metrics.report.queries.few import Few, few_of, read_few
 from metrics.report.queries.people import Answers
 from metrics.report.queries.pictures import PictureSet, Selected, picture_sets
@@ -85,6 +87,8 @@ def test_agreement_over_all_does_not_hold_a_group_that_is_left_out(tmp_path):
     world.compute(study, "agreement", "likelihood")
     agreement = next(one for one in stored_runs(study).shown if one.slug == "agreement")
     assert set(agreement.scores().values_list("group__name", "attribute")) == {("Nepali", None)}
+    likelihood = next(one for one in stored_runs(study).shown if one.slug == "likelihood")
+    assert likelihood.few_parts == (), "its scores are of one task"
     services.write(study=study, path=tmp_path / "report")
     page = (tmp_path / "report" / "en" / "index.html").read_text()
     assert "Agreement between annotators" not in page
@@ -120,12 +124,17 @@ def test_answers_below_an_image_are_of_people_and_two_are_too_few(settings, tmp_
             factories.response(unit, values=[0, 1, 0, 0], who=who)
     assert [one.selected for found in picture_sets(study) for one in found.pictures] == [()]
     factories.response(units[0], values=[1, 0, 0, 0], who=people[2])
+    factories.response(units[1], values=[0, 0, 0, 1], who=people[2])
     [found] = picture_sets(study)
     assert found.pictures[0].selected == (Selected("hat", 2, 3), Selected("fez", 1, 3))
     Response.objects.update(annotator=None)
     monkeypatch.setattr(pictures, "MAX_ATTRIBUTES", 1)
     [found] = picture_sets(study)
-    assert found.pictures[0].selected == (Selected("hat", 4, 5),), "each answer may be another person's"
+    assert found.pictures[0].selected == (Selected("hat", 4, 6),), "each answer may be another person's"
+    third = factories.page_unit(task, picture=picture, page=3, texts=("zoo",))
+    factories.responses((third, [1, 0], None) for _ in range(3))
+    [found] = picture_sets(study)
+    assert found.pictures[0].selected == (Selected("zoo", 3, 3),), "the larger share, of fewer"
     [without] = picture_sets(study, few_groups=frozenset({picture.group_id}))
     assert without.pictures == ()
 
@@ -155,26 +164,44 @@ def test_a_creator_is_lacking_where_one_must_be_named_and_none_is_known():
         assert PictureSet(image_set, licence, ()).lacks_credit == lacks
 
 
+def images_of(study) -> list[tuple[str, list[Image]]]:
+    return [(one.image_set.name, [each.image for each in one.pictures]) for one in picture_sets(study)]
+
+
 def test_the_first_images_of_each_group_are_shown_below_their_own_set(settings, tmp_path, monkeypatch):
     settings.MEDIA_ROOT = tmp_path / "media"
+    assert (pictures.MAX_IMAGES, pictures.MAX_ATTRIBUTES) == (200, 12)
     monkeypatch.setattr(pictures, "MAX_IMAGES", 1)  # fewer than there are groups
     task = factories.task(factories.study(name="sets"), kind=TaskKind.DEPICTION)
-    expected = {}
-    for number, (name, group) in enumerate((("one", "Mexican"), ("two", "Nepali"))):
-        for index in (2, 1):
-            picture = factories.image(
-                index=index,
-                group_name=group,
-                image_set=factories.image_set(name),
-                reference="",
-                file=f"images/{number}{index}.png",
-                sha256=f"{number}{index}" * 32,
-            )
-            factories.response(factories.page_unit(task, picture=picture, texts=("hat",)), values=[1, 0])
-        expected[name] = [picture]
+    places = [("two", "Nepali", 2), ("one", "Nepali", 1), ("two", "Nepali", 3)]
+    places += [("one", "Mexican", index) for index in (4, 3, 2)]
+    other, nepali, _, _, second, first = shown = [
+        factories.image(
+            index=index,
+            group_name=group,
+            image_set=factories.image_set(name),
+            reference="",
+            file=f"images/{number}.png",
+            sha256=f"{number}" * 64,
+        )
+        for number, (name, group, index) in enumerate(places)
+    ]
+    shown.append(factories.image(index=1, image_set=factories.image_set("one")))  # its file is elsewhere
+    units = factories.page_units(task, [(picture, ("hat",)) for picture in shown])
+    factories.responses((unit, [1, 0], None) for unit in units)
     ImageSet.objects.update(licence="CC0")
-    found = picture_sets(task.study)
-    assert {one.image_set.name: [each.image for each in one.pictures] for one in found} == expected
+    assert images_of(task.study) == [("one", [first, nepali]), ("two", [])]
+    monkeypatch.setattr(pictures, "MAX_IMAGES", 4)
+    assert images_of(task.study) == [("one", [first, second, nepali]), ("two", [other])]
+
+
+def test_what_two_people_answered_about_a_pair_is_hidden_with_its_group_in_every_kind_of_task():
+    study = factories.study("pairs", stereotype_source=factories.source("votes"))
+    for kind in (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS, TaskKind.ASSOCIATION):
+        unit = votes_cast.association_unit(factories.task(study, kind=kind), "Mexican", "hat")
+        factories.responses((unit, None, who) for who in factories.annotators(2))
+        hidden = frozenset({unit.association.group_id})
+        assert read_few(study)[kind] == Few(hidden), kind
 
 
 def test_an_attribute_rated_alone_by_one_person_is_hidden_in_the_groups_of_the_source():
@@ -231,9 +258,36 @@ def test_how_many_answers_two_people_gave_is_not_told():
     assert [asked.answers for asked in asked_tasks(study, people, "en")] == [40]
 
 
+def test_tasks_go_by_kind_and_version_in_the_language_of_the_reader_where_they_have_it():
+    study = factories.study(name="tasks")
+    spanish = {"wording": "¿Qué?", "instructions": "Mire.", "examples": [{"text": "uno"}]}
+    visual = factories.task(study, translations={"es": spanish})
+    for version in (2, 1):
+        factories.task(
+            study, kind=TaskKind.OFFENSIVENESS, version=version, wording="What?", strata=("b", "a", "b")
+        )
+    factories.attribute_unit(visual)
+    with override("es"):
+        first, second, last = asked_tasks(study, {}, "es")
+        assert first.kind == gettext("offensiveness of an attribute")
+        none, unsure = (gettext("Not offensive"), ""), (gettext("Unsure"), gettext("please say why"))
+        assert (first.labels[0], first.labels[-1]) == (none, unsure)
+    assert (first.task.version, second.task.version) == (1, 2)
+    assert [one.items for one in (first, second, last)] == [0, 0, 1]
+    assert first.quotas == (Quota("b", 2), Quota("a", 1))
+    assert (first.wording, first.examples, first.examples_language) == (
+        LocalizedText("What?", "en"),
+        (),
+        "en",
+    )
+    assert (last.wording, last.instructions) == (LocalizedText("¿Qué?", "es"), LocalizedText("Mire.", "es"))
+    assert (last.examples, last.examples_language) == (({"text": "uno"},), "es")
+
+
 def test_consent_is_shown_in_the_language_of_the_reader_or_in_english_or_in_any():
     study = factories.study(name="words")
     assert consent_shown(study, "es") is None
     for written, read in (("fr", "fr"), ("ar", "ar"), ("en", "en"), ("es", "es")):
-        ConsentText.objects.create(study=study, language=written, text=written)
-        assert consent_shown(study, "es-mx").text.language == read
+        ConsentText.objects.create(study=study, language=written, text=written, content_warning="care")
+        shown = consent_shown(study, "es-mx")
+        assert shown == ConsentShown(LocalizedText("care", read), LocalizedText(read, read))

@@ -62,7 +62,9 @@ def test_images_whose_creator_must_be_named_are_left_out_if_nobody_is_recorded(
     licence, model, images, told, folder
 ):
     ImageSet.objects.filter(task__study=told).update(licence=licence, model_name=model)
+    told.blur_images = bool(model)
     assert services.write(study=told, path=folder).images == images
     page = (folder / "en" / "images.html").read_text()
     assert ("neither a creator nor a model is recorded" in page) == (not images)
     assert ("To be named with each image" in page) == (model == "a model")
+    assert ("<details>" in page) == (model == "a model"), "folded away, if they are blurred"

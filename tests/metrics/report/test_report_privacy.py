@@ -23,7 +23,7 @@ from metrics.models import Score
 from metrics.report import services
 from metrics.report.licences import open_licence
 from metrics.report.queries.few import Few, read_few
-from metrics.report.queries.people import Answers, answers_by_task, merge_small, read_people
+from metrics.report.queries.people import Answers, People, answers_by_task, merge_small, read_people
 from metrics.report.queries.runs import stored_runs
 from metrics.report.refused import ReportRefused
 from metrics.score_runs import evaluation, registry
@@ -37,6 +37,13 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _without_figures(monkeypatch):
     monkeypatch.setattr("metrics.report.figures.WANTED", ())
+
+
+_URLS = {
+    "Apache License 2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+    "CC BY-SA": "",
+    "CC BY-NC-SA 3.0": "https://creativecommons.org/licenses/by-nc-sa/3.0/",
+}
 
 
 def shown(study: Study) -> set[str]:
@@ -82,8 +89,10 @@ def test_a_group_that_two_people_judged_is_left_out(tmp_path):
     of_mexican = Response.objects.filter(unit__image__group__name="Mexican")
     of_mexican.filter(annotator=people[2]).update(annotator=people[1])
     assert read_few(study)["depiction"] == Few(frozenset({IdentityGroup.objects.get(name="Mexican").pk}))
-    world.compute(study, "likelihood")
+    [run] = world.compute(study, "likelihood")
     services.write(study=study, path=tmp_path / "report")
+    [told] = json.loads((tmp_path / "report" / "report.json").read_text())["runs"]
+    assert told["scores_left_out"] == run.scores.filter(group__name="Mexican").count() > 0
     table = (tmp_path / "report" / "tables" / "likelihood.csv").read_text()
     assert "Nepali" in table
     assert "Mexican" not in table
@@ -97,6 +106,12 @@ def test_an_attribute_with_two_answers_is_left_out(tmp_path):
     table = (tmp_path / "report" / "tables" / "visual_nature.csv").read_text()
     assert "hat" in table
     assert "kind" not in table
+    pages = {path.name for path in (tmp_path / "report" / "en").iterdir()}
+    assert pages == {
+        *("asked.html", "index.html", "limits.html", "methods.html", "tables.html"),
+        "table-visual_nature.html",
+    }
+    assert "images.html" not in (tmp_path / "report" / "en" / "index.html").read_text()
     world.compute(study, "agreement")
     [agreement] = (one for one in stored_runs(study).shown if one.slug == "agreement")
     left = set(agreement.scores().values_list("attribute__text", flat=True))
@@ -243,16 +258,39 @@ def test_no_group_can_be_found_by_subtraction(counts, others):
     assert rest == 0 or rest >= 3 or not kept
 
 
+def test_the_largest_group_is_first_and_the_smallest_joins_what_would_be_too_few():
+    kept, others = merge_small({"b": 3, "a": 3, "c": 4}, 0, least=3)
+    assert (list(kept), others) == (["c", "a", "b"], 0)
+    assert merge_small({"b": 3, "a": 3, "c": 4}, 2, least=3) == ({"c": 4, "a": 3}, 5)
+    assert merge_small({"a": 4}, 3, least=3) == ({"a": 4}, 3)
+
+
+def test_three_who_did_not_say_are_the_last_part():
+    people = factories.annotators(6)
+    study = cast.visual_study({"hat": [5] * 6}, people=people, strata=["any"] * 6, name="six")
+    ProfileAnswer.objects.bulk_create(
+        ProfileAnswer(annotator=who, field="gender", value="man", may_publish=True) for who in people[:3]
+    )
+    [gender] = read_people(study).profile
+    assert [(part.label and str(part.label), part.number) for part in gender.parts] == [("Man", 3), (None, 3)]
+
+
 def test_profiles_are_counted_if_they_may_be_published_and_dates_are_months():
     study = cast.depiction_study(name="dated")
     then = datetime(2026, 3, 17, 12, 30, tzinfo=UTC)
     Response.objects.update(started_at=then, submitted_at=then)
+    earlier = datetime(2026, 2, 28, tzinfo=UTC)
+    first = Response.objects.order_by("pk").first()
+    Response.objects.filter(pk=first.pk).update(started_at=earlier, submitted_at=earlier)
     people = sorted(set(Response.objects.values_list("annotator", flat=True)))
     for who in people:
         for field, value, may in (("gender", "woman", True), ("age_band", "25-34", who == people[0])):
             ProfileAnswer.objects.create(annotator_id=who, field=field, value=value, may_publish=may)
-        # a choice in somebody's own words, and one that there is not
-        for field, value, own in (("origin", "Asia", True), ("residence", "nowhere", False)):
+        # a choice in somebody's own words, one that there is not, and a question without choices
+        for field, value, own in (
+            *(("origin", "Asia", True), ("residence", "nowhere", False)),
+            ("languages", "Hindi", False),
+        ):
             ProfileAnswer.objects.create(
                 annotator_id=who, field=field, value=value, may_publish=True, self_described=own
             )
@@ -260,7 +298,7 @@ def test_profiles_are_counted_if_they_may_be_published_and_dates_are_months():
     ProfileAnswer.objects.create(annotator=elsewhere, field="gender", value="woman", may_publish=True)
     found = read_people(study)
     assert found.number == 3
-    assert (found.first.isoformat(), found.last.isoformat()) == ("2026-03-01", "2026-03-01")
+    assert (found.first.isoformat(), found.last.isoformat()) == ("2026-02-01", "2026-03-01")
     assert [(str(field.label), [part.number for part in field.parts]) for field in found.profile] == [
         ("Gender", [3])
     ]
@@ -291,19 +329,25 @@ def test_people_who_are_not_known_are_not_counted():
         study = cast.visual_study(said, people=people, strata=["any"] * len(people), name=name)
         found = read_people(study)
         assert (found.number, found.profile) == (None, ()), name
-    assert factories.study(name="empty").tasks.count() == 0
+    assert read_people(factories.study(name="empty")) == People(None, None, None, ())
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [
         ("CC-BY-4.0", "CC BY 4.0"),
+        ("cc_by  1.0", "CC BY 1.0"),
+        ("CC BY-NC v2.0", "CC BY-NC 2.0"),
+        ("CC BY 2.5", "CC BY 2.5"),
         ("cc by-nc-sa 3.0", "CC BY-NC-SA 3.0"),
         ("CC BY-SA", "CC BY-SA"),
         ("CC BY 3.5", None),
         ("CC BY 1.5", None),
         ("CC0-1.0", "CC0 1.0"),
+        ("cc0 1.0", "CC0 1.0"),
         ("Apache-2.0", "Apache License 2.0"),
+        ("apache 2.0", "Apache License 2.0"),
+        ("Apache License 2.0", "Apache License 2.0"),
         ("CC BY-ND 4.0", None),
         ("not CC BY 4.0", None),
         ("proprietary", None),
@@ -313,3 +357,6 @@ def test_people_who_are_not_known_are_not_counted():
 def test_a_licence_is_open_only_if_it_is_known_to_be(text, name):
     found = open_licence(text)
     assert (found and found.name) == name
+    if found:
+        assert found.credit == (name != "CC0 1.0")
+        assert found.url == _URLS.get(name, found.url)

@@ -7,7 +7,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.core.code_version import code_version
 from annotation.models import Response
+from metrics.models import ScoreRun
 from metrics.report import services
 from metrics.report.figures import WANTED
 from metrics.report.refused import ReportRefused
@@ -24,8 +26,29 @@ def test_scores_of_other_answers_are_left_out_and_said_to_be(small, folder):
     assert (made.runs, made.outdated) == (1, 2)
     assert not (folder / "tables" / "tendency.csv").exists()
     assert "not of the present answers" in (folder / "en" / "tables.html").read_text()
-    left_out = json.loads((folder / "report.json").read_text())["left_out"]
-    assert {one["metric"] for one in left_out} == {"tendency", "likelihood"}
+    manifest = json.loads((folder / "report.json").read_text())
+    why = "it is not of the present answers and rules"
+    assert manifest["left_out"] == [
+        {"metric": "tendency", "reason": why},
+        {"metric": "likelihood", "reason": why},
+    ]
+    run = ScoreRun.objects.get(metric="salience_seegull")
+    finished = run.finished_at.isoformat(timespec="seconds")
+    same = ("metric", "version", "variant", "rule", "intervals", "resamples", "seed", "digest")
+    assert manifest["runs"] == [
+        {
+            **{name: getattr(run, name) for name in same},
+            "parameters": {"smoothing": "1"},
+            "program": run.code_version,
+            "finished_at": finished,
+            "scores_left_out": 0,
+            "table": "tables/salience_seegull.csv",
+        }
+    ]
+    named = ("study", "title", "program", "scores_of", "simulated", "languages", "images")
+    assert [manifest[name] for name in named] == [
+        *("small", "Small", code_version(), finished, False, ["en"], True)
+    ]
 
 
 def test_a_figure_of_outdated_scores_is_left_out(small, folder, monkeypatch):
@@ -58,9 +81,13 @@ def test_a_folder_is_replaced_only_if_nothing_is_lost(small, folder):
     (folder / "report.json").unlink()
     with pytest.raises(ReportRefused, match="something else"):
         services.write(study=small, path=folder)
-    (folder / "report.json").write_text("[1]")
-    with pytest.raises(ReportRefused, match="something else"):
-        services.write(study=small, path=folder)
+    # no JSON, a list, without its keys, without a program, with a number for one, without a list of files
+    changed = [{}, {"program": ""}, {"program": 1}, {"files": 1}]
+    texts = [json.dumps({**manifest, **change} if change else change) for change in changed]
+    for text in ("[1]", "{", *texts):
+        (folder / "report.json").write_text(text)
+        with pytest.raises(ReportRefused, match="something else"):
+            services.write(study=small, path=folder)
     file = folder / "en" / "index.html"
     with pytest.raises(ReportRefused, match="is a file"):
         services.write(study=small, path=file)

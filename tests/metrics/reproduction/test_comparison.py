@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from metrics.reproduction import comparison
 from metrics.reproduction.comparison import DIFFERS, EQUAL, TRUNCATED, compare
 
 
@@ -21,3 +22,15 @@ from metrics.reproduction.comparison import DIFFERS, EQUAL, TRUNCATED, compare
 )
 def test_a_number_is_rounded_as_it_was_printed(printed, computed, shown, result):
     assert compare(printed, computed) == (shown, result)
+
+
+def test_what_is_undefined_has_no_quotient_and_is_in_no_mean():
+    assert [comparison._quotient(*pair) for pair in ((0, 2), (3, 2), (1, 0), (None, 2), (1, None))] == [
+        *(0.0, 1.5, None, None, None)
+    ]
+    assert [comparison._mean(values) for values in ([1.0, None, 0.0], [None], [])] == [0.5, None, None]
+    assert [comparison._two_decimals(value) for value in (None, math.inf, 1.5)] == [
+        "undefined",
+        "N/A",
+        "1.50",
+    ]
