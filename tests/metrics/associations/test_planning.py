@@ -2,14 +2,17 @@
 
 import io
 import json
+import re
 from dataclasses import replace
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils.datastructures import MultiValueDict
 
-from annotation.models import IdentityGroup, Image
+from annotation.models import DIMENSIONS, IdentityGroup, Image
 from generation import backends
 from generation.models import Job, Run
 from generation.plans.errors import PlanRefused
@@ -17,9 +20,16 @@ from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
 from generation.recipes.limits import Limits
 from generation.recipes.recipes import ImageRecipe, as_json
 from generation.runs import services as runs
-from metrics.associations import planning
+from metrics.associations import list_form, planning
 from metrics.associations.askings import Descriptor, Modality, Setting, settings_of
 from metrics.associations.descriptors import DescriptorList, read_descriptors
+from metrics.associations.forms import (
+    FORMS,
+    DescribedForm,
+    DescriptorImagesForm,
+    InterpretedForm,
+    WordsForm,
+)
 from metrics.associations.groups import KnownGroups, catalogue_list, find_groups, same_named
 from metrics.associations.prompts import Instruction, changes_of_text, read_prompts
 from metrics.associations.services import descriptors
@@ -346,7 +356,11 @@ def test_each_kind_has_its_form(client, lead, pictures):
         ("i2t", "feelings, opinions and emotions"),
     ):
         url = f"{reverse('plan_associations')}?modality={modality}"
-        assert said in text(client.get(url))
+        form = client.get(f"{url}&set=pictures")
+        assert said in text(form)
+        assert form.context["form"]["image_set"].value() == "pictures"
+        kinds = {"images": "images", "t2i": "descriptions", "i2t": "descriptions"}
+        assert (form.context["modality"], form.context["kind"]) == (modality, kinds[modality])
         page = text(
             client.post(
                 url,
@@ -369,6 +383,95 @@ def test_each_kind_has_its_form(client, lead, pictures):
         assert {"images": "Start: 8 images", "t2i": "Start: 6 askings", "i2t": "Start: 6 askings"}[
             modality
         ] in page
+
+
+WORDING = """
+[t2t-noun]
+version = 2
+prompt = "{sentence}"
+sentence = "{letter}"
+
+[images-singular]
+version = 2
+prompt = "A picture of {named}"
+"""
+
+
+def plan_of(kind, **changes):
+    form = kind({**FORM, "wording": WORDING, "token_limit": "99", **changes}, user=User())
+    assert form.is_valid(), form.errors
+    return form.plan()
+
+
+def test_forms_hand_on_all_that_was_chosen(pictures):
+    plan = plan_of(WordsForm)
+    assert (plan.recipe.max_tokens, plan.recipe.system, plan.limits.tokens) == (100, "", 99)
+    changed = plan.recipe.design["prompts"]
+    assert [changed[name]["version"] for name in FORM["settings"]] == [1, 2]
+    plan = plan_of(WordsForm, max_tokens="50", system="Be kind.")
+    assert (plan.recipe.max_tokens, plan.recipe.system) == (50, "Be kind.")
+    chosen = {
+        "image_set": "pictures",
+        "setting": "t2i-plural",
+        "instruction": "comprehensive",
+        "name": " mine ",
+    }
+    plan = plan_of(DescribedForm, **chosen)
+    assert (plan.name, plan.limits.tokens, plan.recipe.max_tokens) == ("mine", 99, 200)
+    assert plan.recipe.design["instruction"] == "comprehensive"
+    of_model = {"images_per_prompt": "4", "width": "512", "height": "512", "safety": "off"}
+    plan = plan_of(DescriptorImagesForm, **of_model, setting="t2i-singular", image_set="mine")
+    assert plan.image_set == "mine"
+    assert plan.prompts[0].prompt.text == "A picture of an old person"
+
+
+def test_forms_show_the_prompts_that_are_used_and_the_dimensions_first():
+    form = WordsForm(user=User(), initial={"seed": 7})
+    assert [form.initial[name] for name in ("source", "dimensions", "seed")] == ["starter", [], 7]
+    assert "wording" not in [field.name for field in form.main_fields()]
+    dimensions = [name for name, _label in form.fields["dimensions"].choices]
+    assert dimensions == [*DIMENSIONS, "us_state", "indian_state", "other"]
+    assert [str(kind(user=User()).fields["times"].label) for kind in (WordsForm, InterpretedForm)] == [
+        *("Runs", "Answers about each image"),
+    ]
+    shown = {kind: re.findall(r"^\[(.+)\]$", kind(user=User()).shipped(), re.M) for kind in FORMS.values()}
+    assert shown == {
+        WordsForm: ["t2t-singular", "t2t-plural", "t2t-adjective", "t2t-noun", "t2t-verb"],
+        DescriptorImagesForm: ["images-singular", "images-plural"],
+        DescribedForm: ["t2i-straightforward", "t2i-moderate", "t2i-comprehensive"],
+        InterpretedForm: ["i2t-subjective", "i2t-implicit", "i2t-lexical", "i2t-stereotypical"],
+    }
+
+
+def test_a_list_is_of_the_catalogue_or_the_one_that_ships_on_the_chosen_dimensions():
+    factories.group("Ohio", axis="us_state", demonym="Ohioan")
+    factories.group("Deaf", axis="disability")
+
+    def listed(source, *dimensions):
+        form = WordsForm({**FORM, "descriptors": "", "source": source, "dimensions": dimensions}, user=User())
+        assert form.is_valid(), form.errors
+        return form.listed().descriptors
+
+    assert listed("catalogue", "us_state") == (Descriptor("us_state", "Ohioan person", "Ohioan people"),)
+    assert {one.dimension for one in listed("starter", "age", "gender")} == {"age", "gender"}
+
+
+def test_an_uploaded_list_has_a_largest_size(monkeypatch):
+    def form(content):
+        upload = SimpleUploadedFile("l.csv", content)
+        empty = {**FORM, "descriptors": "", "source": "starter"}
+        return WordsForm(empty, MultiValueDict({"file": [upload]}), user=User())
+
+    content = b"dimension,singular\r\nage,adult"
+    monkeypatch.setattr(list_form, "_LARGEST", len(content))
+    read = form(content)
+    assert read.is_valid()
+    assert (read.data["name"], read.data["source"]) == ("words", "own")
+    assert read.data["descriptors"] == "dimension,singular\nage,adult"
+    assert list(form(content + b"s").errors) == ["file"]
+    assert form(b" \n").errors["descriptors"] == [
+        "Paste a list or choose a file, or choose another list.",
+    ]
 
 
 @pytest.mark.pages
@@ -428,7 +531,10 @@ def test_the_api_plans_each_kind(client, lead, pictures):
     assert plan(200, "?dry_run=true", **images)["pictures"] == {"descriptors": 10}
     plan(422, modality="t2t", source="own", backend="tried")
     plan(422, modality="i2t", image_set="none", backend="tried")
-    plan(400, modality="t3t")
+    for modality in ("t3t", ["t2t"]):
+        assert "Choose one of: t2t, images, t2i, i2t." in str(plan(400, modality=modality))
+    wrong = client.post("/api/v1/association-runs", "[1]", "application/json")
+    assert wrong.status_code == 400
 
 
 def test_the_command_plans_and_says_what_it_would_ask(tmp_path, pictures):

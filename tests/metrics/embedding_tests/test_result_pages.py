@@ -17,7 +17,9 @@ from metrics.embedding_tests.figures import figure_of
 from metrics.embedding_tests.reference import US_STATES
 from metrics.embedding_tests.stats.ranking import correlate
 from metrics.embedding_tests.tested import by_encoder, with_vectors
+from metrics.models import EmbeddingTestFile
 from tests import factories
+from tests.annotation.api.calls import Program
 from tests.metrics.embedding_tests import stored as given
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +105,9 @@ def test_a_degenerate_test_shows_its_problem_and_the_others_their_numbers(client
     # of both tests, in the table and in words
     assert text.count(result.problem.split("'")[0]) == 4
     assert "This file has a ranking only" not in text
+    number = EmbeddingTestFile.objects.get(name="again").pk
+    row = Program(reader).get(f"embedding-test-files/{number}/results").json()["results"][0]
+    assert (row["problem"], row["effect_size"], row["q"], row["n_x"]) == (result.problem, None, None, None)
 
 
 def test_missing_texts_of_vectors_made_elsewhere_have_a_cure_and_no_button(client, maker):
@@ -126,6 +131,8 @@ def test_tests_and_ranking_each_need_their_own_texts_only(client, reader):
     run = given.embedded()
     given.texts(run, *given.TEXTS)
     stored = given.stored(run)
+    program, address = Program(reader), f"embedding-test-files/{stored.pk}"
+    assert [program.get(f"{address}/{what}").status_code for what in ("results", "ranking")] == [200, 409]
     assert "In words" in page(client, "embedding_test_file", stored)
     ranking = page(client, "embedding_test_ranking", stored)
     assert "5 texts of this file are not embedded yet" in ranking
@@ -136,6 +143,7 @@ def test_tests_and_ranking_each_need_their_own_texts_only(client, reader):
     cache.clear()
     assert "In words" not in page(client, "embedding_test_file", stored)
     assert "“White”: on average" in page(client, "embedding_test_ranking", stored)
+    assert [program.get(f"{address}/{what}").status_code for what in ("results", "ranking")] == [409, 200]
 
 
 def test_a_file_is_about_the_set_of_its_row_whatever_its_text_names(run):

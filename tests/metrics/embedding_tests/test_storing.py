@@ -23,6 +23,7 @@ from metrics.embedding_tests.forms.whole_file import TestFileForm
 from metrics.embedding_tests.reference import US_STATES
 from metrics.embedding_tests.stored import embedded_sets, is_simulated
 from metrics.embedding_tests.test_file import parse
+from metrics.embedding_tests.tested import with_vectors
 from metrics.models import EmbeddingTestFile
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -549,6 +550,10 @@ def test_the_api_stores_changes_and_deletes(run):
     assert made.status_code == 201
     number = made.json()["number"]
     assert (made.json()["text"], made.json()["ranks"]) == (body["text"], True)
+    assert (made.json()["reference"], made.json()["owner"]) == (
+        given.REFERENCE,
+        EmbeddingTestFile.objects.get().owner.username,
+    )
     listed = program.get("embedding-test-files?image_set=faces").json()["results"]
     assert [(one["name"], one["image_set"]) for one in listed] == [("tests", "faces")]
     assert program.get("embedding-test-files?image_set=other").json()["results"] == []
@@ -556,7 +561,10 @@ def test_the_api_stores_changes_and_deletes(run):
     assert (twice.status_code, twice.json()["errors"][0]["pointer"]) == (422, "/name")
     refused = program.post("embedding-test-files", {"name": "more", "text": "set ="})
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/text")
-    changed = program("PUT", f"embedding-test-files/{number}", {"name": "after", "text": given.toml()})
+    empty = {"reference": "", "variables": ""}
+    changed = program(
+        "PUT", f"embedding-test-files/{number}", {"name": "after", "text": given.toml(), **empty}
+    )
     assert (changed.json()["name"], changed.json()["ranks"]) == ("after", False)
     assert program("DELETE", f"embedding-test-files/{number}").status_code == 204
     assert program.get(f"embedding-test-files/{number}").status_code == 404
@@ -574,6 +582,15 @@ def test_the_api_reads_what_the_pages_show(run):
     published = program.get(f"{address}/results?variant=published").json()["results"][0]
     # n = 8 in both groups: divisors 8 and 7
     assert published["effect_size"] == pytest.approx(row["effect_size"] * (8 / 7) ** 0.5)
+    assert row["q"] >= row["p_value"] > 0 < row["p_permutation"] <= 1
+    assert (row["target"], found["results"][1]["target"]) == ("", "someone who is patriotic")
+    both = program.get(f"{address}/encoders?variant=published").json()
+    assert (both["variant"], both["results"][0]["tests"][0]) == ("published", published)
+    assert program.get(f"{address}/results?variant=published").json()["variant"] == "published"
+    figure = program.get(f"{address}/figures/effects/csv?variant=published")
+    assert 'filename="we-they-effects.csv"' in figure.headers["Content-Disposition"]
+    drawn = figure.content.decode().splitlines()[1].split(",")[2]
+    assert float(drawn) == pytest.approx(published["effect_size"])
     encoders = program.get(f"{address}/encoders").json()["results"]
     assert [(one["encoder"], len(one["tests"])) for one in encoders] == [("their-clip", 2)]
     ranking = program.get(f"{address}/ranking").json()
@@ -581,6 +598,7 @@ def test_the_api_reads_what_the_pages_show(run):
     assert ranking["drawn"] == 8
     shares = [one["share"] for one in ranking["results"] if one["region"] == "Ohio"]
     assert sum(shares) == pytest.approx(1)
+    assert ranking["r2"] == pytest.approx(with_vectors(stored).ranking().comparison.r2)
     for figure in ("effects", "encoders", "points", "map-2"):
         assert program.get(f"{address}/figures/{figure}/csv").status_code == 200
     assert program.get(f"{address}/figures/map-3/csv").status_code == 404
@@ -589,7 +607,7 @@ def test_the_api_reads_what_the_pages_show(run):
 
 def test_the_api_stores_and_reads_other_variables(run):
     program = Program(factories.user(lead=True))
-    text = given.toml(ranking={**given.RANKING, "variables": "iat.csv"})
+    text = given.toml(ranking={**given.RANKING, "variables": "iat.csv", "top": 4})
     body = {"name": "tests", "text": text, "reference": given.REFERENCE}
     refused = program.post("embedding-test-files", body)
     assert refused.json()["errors"][0]["pointer"] == "/variables"
@@ -597,6 +615,7 @@ def test_the_api_stores_and_reads_other_variables(run):
     address = f"embedding-test-files/{made['number']}"
     assert program.get(address).json()["variables"] == given.VARIABLES
     ranking = program.get(f"{address}/ranking").json()
+    assert (ranking["top"], ranking["drawn"]) == (4, 8)
     [bias] = ranking["variables"]
     assert (bias["variable"], [one["n_regions"] for one in bias["groups"]]) == ("bias", [4, 4])
     share = {one["region"]: one["share"] for one in ranking["results"] if one["group"] == "White"}
@@ -612,16 +631,31 @@ def test_the_api_says_what_is_missing():
     stored = given.stored(run)
     program = Program(factories.user(lead=True))
     address = f"embedding-test-files/{stored.pk}"
-    for what in ("results", "ranking"):
+    for what, first in (("results", "we"), ("ranking", "someone in Ohio")):
         answer = program.get(f"{address}/{what}")
         assert answer.status_code == 409
-        assert "are not embedded" in answer.json()["detail"]
+        assert f"5 texts are not embedded, such as '{first}'" in answer.json()["detail"]
     for figure in ("effects", "points", "map-1"):
         answer = program.get(f"{address}/figures/{figure}/csv")
         assert answer.status_code == 409
         assert "texts have no embedding" in answer.json()["detail"]
-    assert program.get(f"{address}/results?encoder=nobody").status_code == 409
-    assert program.get(f"{address}/encoders").json()["results"][0]["missing_texts"] == 5
+    for what in ("results", "ranking", "figures/effects/csv"):
+        answer = program.get(f"{address}/{what}?encoder=nobody")
+        assert (answer.status_code, "nobody" in answer.json()["detail"]) == (409, True)
+    encoders = program.get(f"{address}/encoders").json()
+    assert [encoders[of][0]["missing_texts"] for of in ("results", "rankings")] == [5, 5]
     assert program.post(f"{address}/texts").status_code == 409
     plain = given.stored(run, "plain", ranks=False)
     assert program.get(f"embedding-test-files/{plain.pk}/ranking").status_code == 409
+
+
+def test_the_api_embeds_the_texts_that_a_run_lacks(run, monkeypatch):
+    other = given.embedded(model="other-clip")
+    stored = given.stored(run)
+    started: list[Run] = []
+    monkeypatch.setattr(services, "embed_texts", lambda run, texts, by: (run, len(texts)))
+    monkeypatch.setattr("generation.jobs.tasks.enqueue", started.append)
+    program = Program(factories.user(lead=True))
+    answer = program.post(f"embedding-test-files/{stored.pk}/texts?encoder=other-clip")
+    assert answer.json() == {"run": other.pk, "added": 10}
+    assert started == [other]
