@@ -70,38 +70,42 @@ def test_a_map_names_the_highest_shares_and_what_is_not_on_it():
 def test_effects_are_dots_with_intervals_and_signs():
     dots = [
         EffectDot("A", "one", -0.9, -1.2, -0.5, ("x",)),
-        EffectDot("A", "two", 0.1, None, 0.3, ("y",)),
+        EffectDot("A", "two", 0.6, None, 0.3, ("y",)),
         EffectDot("B", "one", 0.2, 0.1, 0.4, ("z",)),
     ]
     texts = EffectTexts("effects", "Effects", ("by whom",), ("cell",), ("a note",))
     drawn = effect_chart(dots, texts)
     assert drawn.rows == (
         ("A", "one", -0.9, -1.2, -0.5, "x"),
-        ("A", "two", 0.1, None, 0.3, "y"),
+        ("A", "two", 0.6, None, 0.3, "y"),
         ("B", "one", 0.2, 0.1, 0.4, "z"),
     )
     assert (
         drawn.alt
-        == "Effects, of 2 tests. A, one: −0.90 [−1.20, −0.50]; A, two: 0.10; B, one: 0.20 [0.10, 0.40]."
+        == "Effects, of 2 tests. A, one: −0.90 [−1.20, −0.50]; A, two: 0.60; B, one: 0.20 [0.10, 0.40]."
     )
     assert (drawn.notes, drawn.columns[-1]) == (("a note",), "cell")
+    assert "by whom" in str(drawn.spec)
     sizes, zero, intervals, marks = drawn.spec["layer"]
-    assert [each["size"] for each in sizes["data"]["values"]] == [-0.2, 0.2, -0.5, -0.8]
+    assert [each["size"] for each in sizes["data"]["values"]] == [-0.2, 0.2, -0.5, 0.5, -0.8]
     assert zero["data"]["values"] == [{"size": 0}]
     assert [intervals["encoding"][end]["field"] for end in ("x", "x2")] == ["low", "high"]
     x, y = (marks["encoding"][axis] for axis in "xy")
-    assert x["scale"]["domain"] == pytest.approx([-1.28, 0.48])
+    assert x["scale"]["domain"] == pytest.approx([-1.29, 0.69])
     assert (y["sort"], y["axis"]["labelLimit"]) == (["A", "B"], 0)
-    assert len(set(marks["encoding"]["color"]["scale"]["range"])) == 2
+    assert [len(set(marks["encoding"][name]["scale"]["range"])) for name in ("color", "shape")] == [2, 2]
     assert [tip["field"] for tip in marks["encoding"]["tooltip"]] == ["row", "series", "shown"]
     alone = effect_chart(dots[2:], texts)
     assert alone.alt == "Effects, of 1 tests. B: 0.20 [0.10, 0.40]."
     assert alone.spec["layer"][3]["encoding"]["color"]["legend"] is None
+    none = effect_chart([EffectDot("B", "one", 0.0, None, None, ("z",))], texts)
+    assert none.spec["layer"][3]["encoding"]["x"]["scale"]["domain"] == pytest.approx([-0.22, 0.22])
 
 
 def test_long_labels_are_shortened_and_stay_apart():
     assert row_labels(["a" * 44]) == {}
     assert row_labels(["a" * 45, "b"]) == {"a" * 45: "a" * 43 + "…"}
+    assert row_labels(["a" * 43 + "…", "a" * 45]) == {"a" * 45: "a" * 21 + "…" + "a" * 22}
     twins = ["a" * 45 + "b" * 22, "a" * 46 + "b" * 22, "a" * 50 + "c"]
     assert row_labels(twins) == {
         twins[0]: "a" * 22 + "… (1)",
