@@ -90,7 +90,7 @@ class WordsForm(ListForm, CompletionsForm):
         data = self.cleaned_data
         return planning.plan_words(
             recipe=recipe,
-            name=data["name"].strip(),
+            name=data["name"],
             settings=[Setting(name) for name in data["settings"]],
             listed=self.list_or_refuse(),
             prompts=data["wording"],
@@ -130,7 +130,7 @@ class _TextsForm(WordingForm, DescriptionsForm):
         image_set: ImageSet = self.set_asked_about()
         return planning.plan_texts(
             recipe=recipe,
-            name=self.cleaned_data["name"].strip(),
+            name=self.cleaned_data["name"],
             settings=settings,
             image_set=image_set,
             prompts=self.cleaned_data["wording"],

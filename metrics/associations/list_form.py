@@ -111,13 +111,13 @@ class ListForm(WordingForm):
         if file := data.get("file"):
             self._read(file)
         given = bool(data.get("descriptors", "").strip())
-        if "source" not in data or self.errors:
+        if self.errors:
             return data
         if data["source"] == OWN and not given:
             self.add_error("descriptors", gettext("Paste a list or choose a file, or choose another list."))
         elif data["source"] != OWN and given:
             self.add_error("source", gettext("You gave a list of your own: choose it, or empty its field."))
-        elif not self.errors:
+        else:
             try:
                 self._listed = self._find(data).on(data["dimensions"])
             except FileRefused as refused:

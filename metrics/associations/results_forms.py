@@ -118,7 +118,7 @@ class _JudgementForm(AskingForm):
             cast(JudgementRecipe, recipe),
             all_pairs=data["all_pairs"],
             prompt=data.get("prompt") or LEVEL_PROMPT,
-            name=data["name"].strip(),
+            name=data["name"],
             limits=Limits(**{name: data.get(field) for name, field in LIMITS.items()}),
         )
 

@@ -78,8 +78,8 @@ class FilterForm(forms.Form):
             modality="" if "-" in setting else setting,
             dimension=data.get("dimension") or "",
             group=group,
-            descriptor=(data.get("descriptor") or "").strip(),
-            word=(data.get("word") or "").strip(),
+            descriptor=data.get("descriptor") or "",
+            word=data.get("word") or "",
             new=None if not new else new == "yes",
         )
 

@@ -44,10 +44,10 @@ def association_figures(request: LoggedIn, pk: int) -> HttpResponse:
     found, variant = _list_or_404(pk), variant_of(request.GET.get("variant"))
     rows = summary(found, variant=variant)
     drawn = []
-    for name, meant in FIGURES.items():
+    for name in FIGURES:
         figure = association_figure(found, rows, name, variant=variant)
         context = figure_context(figure, _figure_url(found, name, variant)) if figure else {}
-        drawn.append({"name": name, "what": meant.what, **context})
+        drawn.append({"name": name, **context})
     context = {
         "run": found.run,
         "list": found,

@@ -12,8 +12,10 @@ from django.urls import reverse
 from annotation.core.leases import JobState
 from annotation.models import Association, AuditEvent, Source, Study
 from generation.models import Run
+from metrics.associations.evaluation import AssociationsRefused
 from metrics.associations.queries import MOST_ASKINGS
 from metrics.associations.services import lists
+from metrics.associations.study_forms import StudyForm
 from metrics.models import AssociationList
 from tests import factories
 from tests.metrics.associations import answered
@@ -66,13 +68,19 @@ def get(client, run, **query):
     return text(client.get(reverse("model_associations", args=[run.pk]), query))
 
 
-def test_a_worker_finds_the_associations_that_a_lead_asks_for(client, lead, run, groups):
+def test_a_worker_finds_the_associations_that_a_lead_asks_for(client, lead, run, groups, monkeypatch):
+    sent = []
+    monkeypatch.setattr("metrics.associations.views.pairs.enqueue", sent.append)
     assert "Nobody has looked for associations" in get(client, run)
+    assert act(client, run, "look").status_code == 404
     assert act(client, run, "find").headers["Location"] == reverse("model_associations", args=[run.pk])
+    assert sent == [AssociationList.objects.get()]
     assert "A worker is reading" in get(client, run)
     assert lists.compute_pending() == 1
     page = get(client, run)
     assert ">kind<" in page
+    assert 'href="?dimension=age"' in page
+    assert 'value="associations-asked"' in page
     assert "Answers or judgements came in" not in page
     answered.add(run, [(groups[2], "t2t-singular/3/k", 31, "[keen]")])
     assert "Answers or judgements came in" in get(client, run)
@@ -118,15 +126,33 @@ def test_words_are_blurred_until_somebody_asks_for_them(client, lead, run, found
     away = client.post(reverse("show_words"), {"show": "no", "next": "https://elsewhere.example/"})
     assert away.headers["Location"] == reverse("association_runs")
     assert "is-hidden-word" in get(client, run)
+    client.post(reverse("show_words"), {"next": back})
+    assert not client.session["show_words"]
+
+
+def test_runs_are_listed_on_pages_the_newest_first(client, lead, monkeypatch):
+    older, newer = answered.run(name="older"), answered.run(name="newer")
+    answered.run(name="odd", purpose="candidates")
+    monkeypatch.setattr("metrics.associations.views.pairs.RUNS_PER_PAGE", 1)
+    url = reverse("association_runs")
+    assert [[*client.get(url, {"page": page}).context["page"]] for page in "12"] == [[newer], [older]]
 
 
 def test_a_descriptor_shows_all_that_was_said_and_a_word_its_sentences(client, lead, run, found, groups):
     answer = client.get(reverse("association_descriptor", args=[run.pk, groups[0].pk]))
     assert ">tall<" in text(answer)
+    assert ">keen<" not in text(answer)
+    address = answer.wsgi_request.path
+    assert ">tall<" not in text(client.get(address, {"show": ""}))
     assert "The name also stands in:" in text(answer)
     assert answer.context["others"] == [groups[1]]
     one = found.associations.get(group=groups[1], word="kind")
     page = text(client.get(reverse("model_association", args=[run.pk, one.pk])))
+    assert "The catalogue does not have this" in page
+    Association.objects.create(
+        source=factories.source("known"), group=groups[1], attribute=factories.attribute("kind")
+    )
+    assert "The catalogue has this" in text(client.get(reverse("model_association", args=[run.pk, one.pk])))
     # the answers about both groups of this name, because they are pooled
     assert page.count("It is [kind]") == MOST_ASKINGS
     assert "It is [keen]" not in page
@@ -166,13 +192,16 @@ def api(client, method, path, data=None):
     )
 
 
-def test_the_api_says_the_same(client, lead, run, groups):
+def test_the_api_says_the_same(client, lead, run, groups, monkeypatch):
+    sent = []
+    monkeypatch.setattr("metrics.associations.api.pairs.enqueue", sent.append)
     path = f"/api/v1/association-runs/{run.pk}"
     assert client.get(path).status_code == 404
     assert api(client, "post", run.pk).status_code == 202
+    assert sent == [AssociationList.objects.get()]
     lists.compute_pending()
     data = client.get(path).json()
-    assert data["state"] == "done"
+    assert (data["state"], data["stale"]) == ("done", False)
     assert [one["setting"] for one in data["settings"]] == ["t2t-singular"]
     assert data["settings"][0]["unparsed"] == 45
     rows = client.get(f"{path}/pairs", {"word": "ki"}).json()["results"]
@@ -180,6 +209,12 @@ def test_the_api_says_the_same(client, lead, run, groups):
         ("age", "kind", 60),
         ("gender", "kind", 60),
     ]
+    odd = {"word": "icannotsay", "significant": "false"}
+    found = [
+        len(client.get(f"{path}/pairs", {**odd, "variant": variant}).json()["results"])
+        for variant in ("published", "corrected")
+    ]
+    assert found == [3, 0]
     assert len(client.get(f"{path}/pairs/{rows[0]['id']}").json()["answers"]) == MOST_ASKINGS
     assert api(client, "post", run.pk).status_code == 200
     made = api(client, "post", f"{run.pk}/study", {"name": "asked"})
@@ -187,6 +222,21 @@ def test_the_api_says_the_same(client, lead, run, groups):
     for kind in ("depiction", "association"):
         unknown = {"name": "other", "image_set": "none", "kind": kind}
         assert api(client, "post", f"{run.pk}/study", unknown).status_code == 422
+    answered.add(run, [(groups[2], "t2t-singular/3/k", 31, "[keen]")])
+    assert client.get(path).json()["stale"]
+
+
+def test_the_api_finds_the_image_set_and_the_study_that_are_named(client, lead, found, monkeypatch):
+    def refuse(form, **_):
+        raise AssociationsRefused(f"{form.cleaned_data['image_set'].name} {form.cleaned_data['visual'].name}")
+
+    monkeypatch.setattr(StudyForm, "create", refuse)
+    for name in ("others", "pictures"):
+        factories.image_set(name)
+        factories.task(factories.study(f"of-{name}"))
+    body = {"name": "look", "kind": "depiction", "image_set": "pictures", "visual": "of-pictures"}
+    refused = api(client, "post", f"{found.run_id}/study", body)
+    assert (refused.status_code, refused.json()["detail"]) == (409, "pictures of-pictures")
 
 
 def test_nothing_is_shown_while_a_worker_reads_and_a_list_that_failed_is_tried_again(

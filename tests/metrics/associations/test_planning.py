@@ -2,22 +2,35 @@
 
 import io
 import json
+import re
+from dataclasses import replace
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils.datastructures import MultiValueDict
 
-from annotation.models import IdentityGroup, Image
+from annotation.models import DIMENSIONS, IdentityGroup, Image
 from generation import backends
 from generation.models import Job, Run
 from generation.plans.errors import PlanRefused
 from generation.recipes.askings import CompletionRecipe, DescriptionRecipe
+from generation.recipes.limits import Limits
 from generation.recipes.recipes import ImageRecipe, as_json
-from metrics.associations import planning
+from generation.runs import services as runs
+from metrics.associations import list_form, planning
 from metrics.associations.askings import Descriptor, Modality, Setting, settings_of
 from metrics.associations.descriptors import DescriptorList, read_descriptors
-from metrics.associations.groups import find_groups
+from metrics.associations.forms import (
+    FORMS,
+    DescribedForm,
+    DescriptorImagesForm,
+    InterpretedForm,
+    WordsForm,
+)
+from metrics.associations.groups import KnownGroups, catalogue_list, find_groups, same_named
 from metrics.associations.prompts import Instruction, changes_of_text, read_prompts
 from metrics.associations.services import descriptors
 from metrics.associations.services.descriptors import ensure_groups, with_groups
@@ -58,8 +71,18 @@ def test_as_many_askings_as_published():
     plan = words_plan(templates(406), *settings_of(Modality.T2T))
     assert plan.total == 527_800
     assert len({asking.key for asking in plan.askings}) == 5 * 406 * 26
-    assert any("6 rows repeat an earlier one" in note for note in plan.notes)
-    assert any("templates, which are asked as they are" in note for note in plan.notes)
+    repeated, as_they_are = plan.notes
+    assert repeated == "6 rows repeat an earlier one and are asked as well."
+    assert "templates, which are asked as they are" in as_they_are
+
+
+def test_templates_are_warned_of_in_several_settings_only():
+    written = DescriptorList((Descriptor("age", "adult"),))
+    assert (
+        words_plan(templates(2), Setting.NOUN).notes == words_plan(written, *settings_of("t2t")).notes == ()
+    )
+    [note] = words_plan(templates(2), Setting.NOUN, Setting.VERB).notes
+    assert "Give each setting a list" in note
 
 
 def test_askings_name_setting_row_and_letter_and_the_group():
@@ -67,7 +90,8 @@ def test_askings_name_setting_row_and_letter_and_the_group():
     listed = DescriptorList((Descriptor("age", "old person"), Descriptor("nationality", "mexican person")))
     plan = words_plan(listed, Setting.NOUN, Setting.PLURAL)
     assert (plan.recipe.design["settings"], plan.recipe.design["rows"]) == (["t2t-plural", "t2t-noun"], 2)
-    assert plan.recipe.design["answers"] == "bracketed"
+    assert (plan.recipe.design["answers"], plan.recipe.design["descriptors"]) == ("bracketed", listed.digest)
+    assert words_plan(listed, Setting.NOUN, limits=Limits(tokens=9)).limits == Limits(tokens=9)
     assert plan.recipe.design["prompts"]["t2t-noun"]["version"] == 1
     askings = {asking.key: asking for asking in plan.askings}
     assert askings["t2t-plural/1/a"].prompt.endswith("\n\nOld people are [a__].")
@@ -99,6 +123,38 @@ def test_groups_are_found_or_made_once_on_each_dimension():
     assert ensure_groups(asked) == ids
 
 
+def test_a_groups_name_counts_before_a_singular_and_that_before_a_plural_and_earlier_groups_before_later():
+    one = factories.group("A", axis="age", demonym="Old", plural="ELDERS")
+    two = factories.group("B", axis="age", demonym=" ", singular="elder")
+    three = factories.group("Straße", axis="age", demonym="Elder", singular="old  person", article="the")
+    four = factories.group("elder", axis="age", demonym="")
+    factories.group("A state", axis="us_state")
+    found = KnownGroups(["age"])
+    names = {"b": two, "Elder": four, "elders": one, "OLD person": one, "old people": three, "STRASSE": three}
+    names |= {"elder people": four}
+    assert {name: found.find("age", name) for name in names} == {name: of.pk for name, of in names.items()}
+    assert found.find("gender", "elder") is found.find("age", "A state") is None
+    factories.group("Sikh", axis="religion", demonym="Sikh")
+    in_order = [
+        Descriptor("age", "Old person", "ELDERS"),
+        Descriptor("age", "elder", "elders"),
+        Descriptor("age", "old  person", "old  people", "the"),
+        Descriptor("age", "elder person", "elder people"),
+        Descriptor("religion", "Sikh person", "Sikh people"),
+    ]
+    assert list(catalogue_list([]).descriptors) == in_order
+    assert list(catalogue_list(["religion"]).descriptors) == in_order[-1:]
+
+
+def test_groups_of_one_name_are_those_of_the_dimensions_that_have_it_too():
+    later = [factories.group(name, axis="gender") for name in ("Nurse", "judge")]
+    other, first, alone = [factories.group(name, axis="age") for name in ("Judge", "nurse", "miner")]
+    factories.group("NURSE", axis="other")
+    factories.group("Miner", axis="us_state")
+    assert same_named([first.pk, alone.pk]) == [later[0].pk, first.pk]
+    assert same_named([first.pk, other.pk]) == sorted(one.pk for one in (*later, other, first))
+
+
 def test_a_group_that_somebody_adds_meanwhile_is_found(monkeypatch):
     known = factories.group("widow", axis="age")
     looked = iter([[None]])
@@ -108,7 +164,9 @@ def test_a_group_that_somebody_adds_meanwhile_is_found(monkeypatch):
 
 def test_images_are_made_once_for_each_prompt_in_sets_of_their_own():
     listed = read_descriptors(
-        "dimension,singular\nrace_colour,Asian person\nnationality,Asian person\nage,adult\n", "own.csv"
+        "dimension,singular\nrace_colour,Asian person\nnationality,Asian person\n"
+        "race_colour,Asian person\nage,adult\n",
+        "own.csv",
     )
     recipe = ImageRecipe(backend="tried", model="m", images_per_prompt=10)
 
@@ -123,6 +181,21 @@ def test_images_are_made_once_for_each_prompt_in_sets_of_their_own():
         "Generate an image of an Asian person",
         "Generate an image of an adult",
     }
+    assert list(one.notes[-2:]) == [
+        "1 row repeats an earlier one and is asked as well.",
+        "2 descriptors have the same prompt as another one: the image is made once.",
+    ]
+    long = planning.plan_images(
+        recipe=replace(recipe, model="m" * 100),
+        setting=Setting.IMAGES_OF_ONE,
+        listed=listed,
+        prompts=read_prompts(),
+    )
+    assert (len(long.image_set), long.image_set[-9:]) == (80, "-singular")
+    with pytest.raises(PlanRefused, match="no descriptor on these"):
+        planning.plan_images(
+            recipe=recipe, setting=Setting.IMAGES_OF_ONE, listed=DescriptorList(()), prompts=read_prompts()
+        )
     ready = with_groups(one, listed)
     groups = {IdentityGroup.objects.get(pk=each.group_id).axis for each in ready.prompts}
     assert groups == {"nationality", "age"}  # the first in the order of the dimensions
@@ -145,8 +218,13 @@ def test_images_are_made_once_for_each_prompt_in_sets_of_their_own():
         index=1,
         seed=1,
     )
-    with pytest.raises(PlanRefused, match="other number of people"):
+    with pytest.raises(PlanRefused, match="'pictures' holds images of the other number of people"):
         plan(Setting.IMAGES_OF_SEVERAL, "pictures")
+    assert plan(Setting.IMAGES_OF_ONE, "pictures").image_set == "pictures"
+    assert plan(Setting.IMAGES_OF_SEVERAL, "others").image_set == "others"
+    # the prompt is the same for one and for several
+    listed = DescriptorList((Descriptor("age", "adult", "an adult"),))
+    assert plan(Setting.IMAGES_OF_SEVERAL, "pictures").total == 10
 
 
 @pytest.fixture
@@ -175,7 +253,10 @@ def texts_plan(image_set, *settings, **changes):
 def test_texts_are_asked_about_each_image_of_its_group(pictures):
     plan = texts_plan(pictures, *settings_of(Modality.I2T))
     assert (plan.total, plan.name, plan.recipe.design["answers"]) == (8, "associations-i2t-m", "text")
+    assert "instruction" not in plan.recipe.design
+    assert plan.recipe.design["prompts"]["i2t-lexical"]["version"] == 1
     image = pictures.images.order_by("pk")[0]
+    assert [asking.image_id == image.pk for asking in plan.askings] == [True] * 4 + [False] * 4
     first = next(iter(plan.askings))
     assert (first.key, first.image_id, first.group_id) == (
         f"i2t-subjective/{image.pk}",
@@ -188,8 +269,23 @@ def test_texts_are_asked_about_each_image_of_its_group(pictures):
     assert (described.name, described.total) == ("t2i-plural-m", 2)
     assert described.recipe.design["instruction"] == "moderate"
     assert "verified" in next(iter(described.askings)).prompt
-    with pytest.raises(PlanRefused, match="one of the two"):
-        texts_plan(pictures, Setting.IMAGES_OF_ONE, Setting.IMAGES_OF_SEVERAL)
+    assert texts_plan(pictures, Setting.LEXICAL, limits=Limits(tokens=9)).limits == Limits(tokens=9)
+    factories.image(image_set=pictures, group_name="group 0", index=2)  # without a file
+    runs.ensure(plan=plan, by=None)
+    factories.group("Group 0", axis="religion")  # is no part of what was planned
+    assert texts_plan(pictures, *reversed(settings_of(Modality.I2T))).recipe_hash == plan.recipe_hash
+    assert texts_plan(pictures, *settings_of(Modality.I2T)).total == 8
+    for settings, says in (
+        ((Setting.IMAGES_OF_ONE, Setting.IMAGES_OF_SEVERAL), "one of the two"),
+        ((Setting.NOUN,), "one of the two"),
+        (
+            (Setting.LEXICAL, Setting.IMAGES_OF_ONE),
+            "'t2i-singular' is no setting.* i2t-subjective, i2t-implicit,",
+        ),
+        ((), "at least one setting"),
+    ):
+        with pytest.raises(PlanRefused, match=says):
+            texts_plan(pictures, *settings)
 
 
 def test_one_run_has_one_system_message():
@@ -198,6 +294,9 @@ def test_one_run_has_one_system_message():
     changed = read_prompts(changes_of_text(text))
     assert planning.words_used([Setting.NOUN], changed)["system"] == "Be brief."
     assert planning.words_used([Setting.NOUN], shipped) == {"system": "", "max_tokens": 100}
+    assert planning.words_used([], shipped) == {"system": "", "max_tokens": 0}
+    brief = read_prompts(changes_of_text(text.replace('system = "Be brief."', "max_tokens = 9")))
+    assert planning.words_used([Setting.NOUN, Setting.VERB], brief)["max_tokens"] == 100
     with pytest.raises(PlanRefused, match="different system messages"):
         planning.words_used([Setting.NOUN, Setting.VERB], changed)
 
@@ -257,7 +356,11 @@ def test_each_kind_has_its_form(client, lead, pictures):
         ("i2t", "feelings, opinions and emotions"),
     ):
         url = f"{reverse('plan_associations')}?modality={modality}"
-        assert said in text(client.get(url))
+        form = client.get(f"{url}&set=pictures")
+        assert said in text(form)
+        assert form.context["form"]["image_set"].value() == "pictures"
+        kinds = {"images": "images", "t2i": "descriptions", "i2t": "descriptions"}
+        assert (form.context["modality"], form.context["kind"]) == (modality, kinds[modality])
         page = text(
             client.post(
                 url,
@@ -280,6 +383,95 @@ def test_each_kind_has_its_form(client, lead, pictures):
         assert {"images": "Start: 8 images", "t2i": "Start: 6 askings", "i2t": "Start: 6 askings"}[
             modality
         ] in page
+
+
+WORDING = """
+[t2t-noun]
+version = 2
+prompt = "{sentence}"
+sentence = "{letter}"
+
+[images-singular]
+version = 2
+prompt = "A picture of {named}"
+"""
+
+
+def plan_of(kind, **changes):
+    form = kind({**FORM, "wording": WORDING, "token_limit": "99", **changes}, user=User())
+    assert form.is_valid(), form.errors
+    return form.plan()
+
+
+def test_forms_hand_on_all_that_was_chosen(pictures):
+    plan = plan_of(WordsForm)
+    assert (plan.recipe.max_tokens, plan.recipe.system, plan.limits.tokens) == (100, "", 99)
+    changed = plan.recipe.design["prompts"]
+    assert [changed[name]["version"] for name in FORM["settings"]] == [1, 2]
+    plan = plan_of(WordsForm, max_tokens="50", system="Be kind.")
+    assert (plan.recipe.max_tokens, plan.recipe.system) == (50, "Be kind.")
+    chosen = {
+        "image_set": "pictures",
+        "setting": "t2i-plural",
+        "instruction": "comprehensive",
+        "name": " mine ",
+    }
+    plan = plan_of(DescribedForm, **chosen)
+    assert (plan.name, plan.limits.tokens, plan.recipe.max_tokens) == ("mine", 99, 200)
+    assert plan.recipe.design["instruction"] == "comprehensive"
+    of_model = {"images_per_prompt": "4", "width": "512", "height": "512", "safety": "off"}
+    plan = plan_of(DescriptorImagesForm, **of_model, setting="t2i-singular", image_set="mine")
+    assert plan.image_set == "mine"
+    assert plan.prompts[0].prompt.text == "A picture of an old person"
+
+
+def test_forms_show_the_prompts_that_are_used_and_the_dimensions_first():
+    form = WordsForm(user=User(), initial={"seed": 7})
+    assert [form.initial[name] for name in ("source", "dimensions", "seed")] == ["starter", [], 7]
+    assert "wording" not in [field.name for field in form.main_fields()]
+    dimensions = [name for name, _label in form.fields["dimensions"].choices]
+    assert dimensions == [*DIMENSIONS, "us_state", "indian_state", "other"]
+    assert [str(kind(user=User()).fields["times"].label) for kind in (WordsForm, InterpretedForm)] == [
+        *("Runs", "Answers about each image"),
+    ]
+    shown = {kind: re.findall(r"^\[(.+)\]$", kind(user=User()).shipped(), re.M) for kind in FORMS.values()}
+    assert shown == {
+        WordsForm: ["t2t-singular", "t2t-plural", "t2t-adjective", "t2t-noun", "t2t-verb"],
+        DescriptorImagesForm: ["images-singular", "images-plural"],
+        DescribedForm: ["t2i-straightforward", "t2i-moderate", "t2i-comprehensive"],
+        InterpretedForm: ["i2t-subjective", "i2t-implicit", "i2t-lexical", "i2t-stereotypical"],
+    }
+
+
+def test_a_list_is_of_the_catalogue_or_the_one_that_ships_on_the_chosen_dimensions():
+    factories.group("Ohio", axis="us_state", demonym="Ohioan")
+    factories.group("Deaf", axis="disability")
+
+    def listed(source, *dimensions):
+        form = WordsForm({**FORM, "descriptors": "", "source": source, "dimensions": dimensions}, user=User())
+        assert form.is_valid(), form.errors
+        return form.listed().descriptors
+
+    assert listed("catalogue", "us_state") == (Descriptor("us_state", "Ohioan person", "Ohioan people"),)
+    assert {one.dimension for one in listed("starter", "age", "gender")} == {"age", "gender"}
+
+
+def test_an_uploaded_list_has_a_largest_size(monkeypatch):
+    def form(content):
+        upload = SimpleUploadedFile("l.csv", content)
+        empty = {**FORM, "descriptors": "", "source": "starter"}
+        return WordsForm(empty, MultiValueDict({"file": [upload]}), user=User())
+
+    content = b"dimension,singular\r\nage,adult"
+    monkeypatch.setattr(list_form, "_LARGEST", len(content))
+    read = form(content)
+    assert read.is_valid()
+    assert (read.data["name"], read.data["source"]) == ("words", "own")
+    assert read.data["descriptors"] == "dimension,singular\nage,adult"
+    assert list(form(content + b"s").errors) == ["file"]
+    assert form(b" \n").errors["descriptors"] == [
+        "Paste a list or choose a file, or choose another list.",
+    ]
 
 
 @pytest.mark.pages
@@ -339,7 +531,10 @@ def test_the_api_plans_each_kind(client, lead, pictures):
     assert plan(200, "?dry_run=true", **images)["pictures"] == {"descriptors": 10}
     plan(422, modality="t2t", source="own", backend="tried")
     plan(422, modality="i2t", image_set="none", backend="tried")
-    plan(400, modality="t3t")
+    for modality in ("t3t", ["t2t"]):
+        assert "Choose one of: t2t, images, t2i, i2t." in str(plan(400, modality=modality))
+    wrong = client.post("/api/v1/association-runs", "[1]", "application/json")
+    assert wrong.status_code == 400
 
 
 def test_the_command_plans_and_says_what_it_would_ask(tmp_path, pictures):

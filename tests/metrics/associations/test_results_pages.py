@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
 
 from generation.models import Run
 from metrics.associations.comparison import Pair
+from metrics.associations.judgements import LEVEL_PROMPT
+from metrics.associations.results_forms import FORMS
 from metrics.models import AssociationList
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -47,7 +50,9 @@ def test_the_page_of_figures_shows_who_judged_and_files_without_words(client, ma
     assert odd.context["variant"] == "corrected"
     assert "zzslow" not in text
     assert "zzloud" not in text
+    assert 'href="?variant=published"' in text
     [picture] = re.findall(r'<img src="(/associations/[^"]+)"', text)
+    assert picture.endswith("?variant=corrected")
     assert client.get(picture.replace("&amp;", "&")).headers["Content-Type"] == "image/svg+xml"
     file = client.get(url("association_figure", found, "negative", "csv"), {"download": ""})
     assert file.headers["Content-Disposition"] == 'attachment; filename="asked-negative-corrected.csv"'
@@ -77,10 +82,23 @@ def test_two_sides_are_compared_with_their_words_blurred(client, maker, found, m
     assert '<span class="word" lang="en" dir="auto">zzwise</span>' in text
     assert "zzslow" not in text
     monkeypatch.setattr("metrics.associations.views.results.PER_PAGE", 1)
+    first = client.get(COMPARE, {**sides, "list": "only_there"}).context
+    assert first["pairs"] == [Pair("old", "zzwise")]
     second = client.get(COMPARE, {**sides, "list": "only_there", "page": "2"}).context
+    assert [(side.found, side.where, number) for side, number in second["sides"]] == [
+        *((found, "", 2), (other, "t2t-singular", 3)),
+    ]
+    assert all("page=1" in link for *_, link in second["lists"])
     assert second["pairs"] == [Pair("tall", "zzfast")]
     assert "page=" not in second["query"]
     assert client.get(COMPARE, {**sides, "list": "odd"}).context["which"] == "shared"
+    published = client.get(COMPARE, {**sides, "variant": "published", "here_setting": "t2t-noun"}).context
+    assert [(side.where, number) for side, number in published["sides"]] == [
+        *(("t2t-noun", 0), ("t2t-singular", 0)),
+    ]
+    form = published["form"]
+    labels = [label for _run, label in form.fields["here"].choices if label != "---------"]
+    assert labels == ["other · tiny", "asked · tiny"]
     wrong = client.get(COMPARE, {**sides, "here": 10**6}).content.decode()
     assert "Select a valid choice" in wrong
 
@@ -115,6 +133,19 @@ def test_the_form_of_a_level_has_the_prompt(client, maker, found):
     assert "Rate it" in client.post(new, {**chosen, "prompt": "Rate it"}).content.decode()
 
 
+def test_forms_of_judgements_begin_with_the_usual_recipe_and_hand_on_limits(found):
+    level = FORMS["level"](found=found, user=User(), what="level")
+    assert level.initial["prompt"] == LEVEL_PROMPT
+    assert {level.initial[name] for name in ("options", "stop", "labels")} == {""}
+    assert (level.initial["temperature"], level.initial["max_tokens"]) == (0, 20)
+    chosen = {"backend": "fake", "dtype": "auto", "times": 1, "temperature": 0, "top_p": 1, "max_tokens": 9}
+    chosen["token_limit"] = 99
+    level = FORMS["level"]({**chosen, "prompt": "Rate {sentence}"}, found=found, user=User(), what="level")
+    assert level.is_valid(), level.errors
+    plan = level.plan()
+    assert (plan.limits.tokens, plan.total) == (99, 2)
+
+
 def test_only_those_who_make_images_see_them_and_only_once_they_are_found(client, found):
     addresses = [
         url("association_figures", found),
@@ -144,7 +175,12 @@ def test_the_api_reads_what_the_pages_show_and_plans_what_the_forms_plan(found):
         ("", "negative", 0.5),
         ("age", "negative", 0.5),
     ]
-    assert program.get(f"{base}/figures/negative/csv").status_code == 200
+    published = program.get(f"{base}/results?variant=published").json()
+    assert published == {"run": number, "variant": "published", "shares": [], "levels": []}
+    file = program.get(f"{base}/figures/negative/csv")
+    assert file.status_code == 200
+    assert 'filename="asked-negative-corrected.csv"' in file.headers["Content-Disposition"]
+    assert program.get(f"{base}/figures/negative/csv?variant=published").status_code == 409
     assert program.get(f"{base}/figures/toxic/csv").status_code == 409
     for file in ("nothing/csv", "negative/exe"):
         assert program.get(f"{base}/figures/{file}").status_code == 404
@@ -152,6 +188,11 @@ def test_the_api_reads_what_the_pages_show_and_plans_what_the_forms_plan(found):
     compared = program.get(f"{sides}&limit=1").json()
     assert (compared["shared"], compared["only_here"], compared["jaccard"]["value"]) == (2, 0, 1)
     assert (compared["pairs"], compared["after"]) == ([{"descriptor": "old", "word": "zzslow"}], 1)
+    assert program.get(f"{sides}&limit=1&after=1").json()["after"] is None
+    assert program.get(f"{sides}&variant=published").json()["shared"] == 0
+    apart = program.get(f"{sides}&there_setting=t2t-noun&list=only_here&limit=1").json()
+    numbers = [apart[name] for name in ("here", "there", "shared", "only_here", "only_there", "after")]
+    assert (numbers, len(apart["pairs"])) == ([2, 0, 0, 2, 0, 1], 1)
     both = program.get(f"{sides}&limit=2").json()
     assert (len(both["pairs"]), both["after"]) == (2, None)
     assert program.get(f"{sides}&after=1").json()["pairs"] == both["pairs"][1:]

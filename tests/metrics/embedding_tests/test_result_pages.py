@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from django.contrib.messages import get_messages
 from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -16,7 +17,9 @@ from metrics.embedding_tests.figures import figure_of
 from metrics.embedding_tests.reference import US_STATES
 from metrics.embedding_tests.stats.ranking import correlate
 from metrics.embedding_tests.tested import by_encoder, with_vectors
+from metrics.models import EmbeddingTestFile
 from tests import factories
+from tests.annotation.api.calls import Program
 from tests.metrics.embedding_tests import stored as given
 
 pytestmark = pytest.mark.django_db
@@ -60,12 +63,15 @@ def test_the_page_shows_the_numbers_of_each_test_and_a_sentence(client, reader, 
     assert f"[{numbers.effect_low:.2f}, {numbers.effect_high:.2f}]" in text
     assert "Images of “White” are closer to “we, us”, rather than to “they, them”, than images" in text
     assert "a large effect" in text
+    assert "<td>“White”; “Asian”</td>" in text
+    assert "“we, us” – “they, them”" in text
     assert "made elsewhere" in text
     assert "says nothing about the people" in text
     assert f"{numbers.effect_size:.2f}" in page(client, "embedding_test_file", stored, variant="odd")
     published = page(client, "embedding_test_file", stored, variant="published")
     assert f"{with_vectors(stored, encoder='').results('published')[0].numbers.effect_size:.2f}" in published
     assert "divided by n, also" in published
+    assert "encoder=" not in published
 
 
 @pytest.mark.parametrize("fmt", ["svg", "csv", "json"])
@@ -96,8 +102,12 @@ def test_a_degenerate_test_shows_its_problem_and_the_others_their_numbers(client
     text = page(client, "embedding_test_file", given.stored(run, ranks=False))
     [result, _other] = with_vectors(given.stored(run, "again", ranks=False), encoder="").results("corrected")
     assert result.numbers is None
-    assert text.count(result.problem.split("'")[0]) >= 2
+    # of both tests, in the table and in words
+    assert text.count(result.problem.split("'")[0]) == 4
     assert "This file has a ranking only" not in text
+    number = EmbeddingTestFile.objects.get(name="again").pk
+    row = Program(reader).get(f"embedding-test-files/{number}/results").json()["results"][0]
+    assert (row["problem"], row["effect_size"], row["q"], row["n_x"]) == (result.problem, None, None, None)
 
 
 def test_missing_texts_of_vectors_made_elsewhere_have_a_cure_and_no_button(client, maker):
@@ -106,6 +116,7 @@ def test_missing_texts_of_vectors_made_elsewhere_have_a_cure_and_no_button(clien
     stored = given.stored(run, ranks=False)
     text = page(client, "embedding_test_file", stored)
     assert "4 texts of this file are not embedded yet" in text
+    assert 'role="alert"' not in text
     assert "only their encoder can embed more" in text
     assert "Embed the texts" not in text
     answer = client.post(reverse("embed_test_texts", args=[stored.pk]), follow=True)
@@ -120,13 +131,19 @@ def test_tests_and_ranking_each_need_their_own_texts_only(client, reader):
     run = given.embedded()
     given.texts(run, *given.TEXTS)
     stored = given.stored(run)
+    program, address = Program(reader), f"embedding-test-files/{stored.pk}"
+    assert [program.get(f"{address}/{what}").status_code for what in ("results", "ranking")] == [200, 409]
     assert "In words" in page(client, "embedding_test_file", stored)
-    assert "“White”: on average" not in page(client, "embedding_test_ranking", stored)
+    ranking = page(client, "embedding_test_ranking", stored)
+    assert "5 texts of this file are not embedded yet" in ranking
+    assert 'role="alert"' not in ranking
+    assert "“White”: on average" not in ranking
     TextEmbedding.objects.all().delete()
     given.texts(run, *(f"someone in {region}" for region in given.REGIONS))
     cache.clear()
     assert "In words" not in page(client, "embedding_test_file", stored)
     assert "“White”: on average" in page(client, "embedding_test_ranking", stored)
+    assert [program.get(f"{address}/{what}").status_code for what in ("results", "ranking")] == [409, 200]
 
 
 def test_a_file_is_about_the_set_of_its_row_whatever_its_text_names(run):
@@ -150,8 +167,10 @@ def test_the_button_embeds_the_texts_with_the_recipe_of_the_images(client, maker
     assert "simulated" in text
     started = []
     monkeypatch.setattr("generation.jobs.tasks.enqueue", started.append)
-    answer = client.post(reverse("embed_test_texts", args=[stored.pk]))
+    other = given.stored(run, "other", encoder="nobody")
+    answer = client.post(reverse("embed_test_texts", args=[other.pk]) + "?encoder=fake")
     assert answer.headers["Location"] == reverse("run", args=[run.pk])
+    assert [str(said) for said in get_messages(answer.wsgi_request)] == ["10 jobs are planned."]
     assert started == [run]
     assert Run.objects.filter(kind="embeddings").count() == 1
     work.work(run_id=run.pk, seconds=60)
@@ -162,9 +181,12 @@ def test_the_button_embeds_the_texts_with_the_recipe_of_the_images(client, maker
 
 @pytest.mark.usefixtures("undrawn")
 def test_readers_see_no_button(client, reader):
-    run = given.embedded()
+    run = given.embedded(backend="open_clip")
     stored = given.stored(run)
-    assert "Embed the texts" not in page(client, "embedding_test_file", stored)
+    text = page(client, "embedding_test_file", stored)
+    assert "Somebody who may generate images" in text
+    assert "made elsewhere" not in text
+    assert "Embed the texts" not in text
     assert client.post(reverse("embed_test_texts", args=[stored.pk])).status_code == 404
 
 
@@ -189,11 +211,17 @@ def test_encoders_are_side_by_side(client, reader, run):
     assert "5 texts are not embedded yet" in text
     assert f"encoder={lacking.pk}" in text
     [picture] = re.findall(r'<img src="([^"]+)"', text)
+    assert picture.endswith("encoders.svg?variant=corrected")
     svg = client.get(picture.replace("&amp;", "&")).content.decode()
     assert "other-clip" in svg
     assert "third-clip" not in svg
-    shown = page(client, "embedding_test_file", stored, encoder=str(other.pk))
-    assert f"encoder={other.pk}" in shown
+    shown = page(client, "embedding_test_file", stored, encoder=str(other.pk), variant="published")
+    assert f"effects.svg?variant=published&amp;encoder={other.pk}" in shown
+    assert f"{reverse('embedding_test_ranking', args=[stored.pk])}?encoder={other.pk}" in shown
+    csv = client.get(
+        reverse("embedding_test_figure", args=[stored.pk, "effects", "csv"]), {"encoder": other.pk}
+    )
+    assert float(csv.content.decode().splitlines()[1].split(",")[2]) == pytest.approx(effect.effect_size)
     assert "other-clip" in shown
 
 
@@ -254,14 +282,19 @@ def test_the_ranking_shows_correlations_words_points_and_maps(client, reader, ru
     assert {area["region"] for area in areas["areas"]} == set(US_STATES)
     shares = {row.region: row.share for row in found.rows if row.group == "White"}
     assert {area["region"]: area["share"] for area in areas["areas"] if "share" in area} == shares
+    assert f"{100 * sum(shares.values()) / 5:.1f} % of the images found" in text
     rows = client.get(reverse("embedding_test_figure", args=[stored.pk, "points", "csv"])).content.decode()
     assert rows.splitlines()[0] == "region,group,share,reference"
     assert len(rows.splitlines()) == 1 + 2 * len(given.REGIONS)
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_ranking_shows_correlations_with_other_variables(client, reader, run):
-    assert "Other variables" not in page(client, "embedding_test_ranking", given.stored(run))
+def test_the_ranking_shows_correlations_with_other_variables(client, reader, run, monkeypatch):
+    with monkeypatch.context() as without:
+        without.setattr("metrics.embedding_tests.figures.map_figure", lambda *_: None)
+        text = page(client, "embedding_test_ranking", given.stored(run))
+    assert "Other variables" not in text
+    assert "there is no map of them" in text
     stored = given.stored(run, "more", variables=given.VARIABLES)
     text = page(client, "embedding_test_ranking", stored)
     one = with_vectors(stored, encoder="")
@@ -291,6 +324,10 @@ def test_encoders_rank_side_by_side(client, reader, run):
         assert f"{found.groups[1].rho:.2f} ".replace("-", "−") in row
         assert f'<td class="number">{found.r2:.2f}</td>'.replace("-", "−") in row
     assert '<td colspan="3">5 texts are not embedded yet.' in text.partition(">third-clip<")[2]
+    ranking = page(client, "embedding_test_ranking", stored, encoder=str(other.pk))
+    assert "other-clip" in ranking
+    for figure in ("points", "map-1", "map-2"):
+        assert f"{figure}.svg?encoder={other.pk}" in ranking
     assert 'id="rankings"' not in page(client, "embedding_test_encoders", given.stored(run, "b", ranks=False))
 
 
@@ -333,8 +370,16 @@ def test_pages_ask_as_many_queries_for_more_tests(
     assert counts[1] == counts[2] <= most
 
 
-def test_the_list_shows_files_and_published_ones(client, maker, run):
+def test_the_list_shows_files_and_published_ones(client, maker, run, monkeypatch):
+    given.stored(run, "a-first")
     given.stored(run)
-    text = client.get(reverse("embedding_tests")).content.decode()
+    monkeypatch.setattr("metrics.embedding_tests.views.results.FILES_PER_PAGE", 1)
+    url = reverse("embedding_tests")
+    text = client.get(url, {"page": "2"}).content.decode()
     assert "we-they" in text
+    assert "a-first" not in text
     assert "published=us-states" in text
+    client.force_login(factories.lead_of("faces"))
+    text = client.get(url).content.decode()
+    assert "a-first" in text
+    assert "New tests" not in text

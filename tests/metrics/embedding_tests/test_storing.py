@@ -6,6 +6,7 @@ import tomllib
 
 import numpy as np
 import pytest
+from django.contrib.messages import get_messages
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -15,10 +16,14 @@ from annotation.models import AuditEvent, ImageSet
 from generation.models import Run, RunKind
 from metrics.embedding_tests import services
 from metrics.embedding_tests.forms import base
+from metrics.embedding_tests.forms import rows as forms_of_rows
 from metrics.embedding_tests.forms.fields import TestsForm
-from metrics.embedding_tests.forms.rows import TestRow, row_formset, sent_rows
+from metrics.embedding_tests.forms.rows import TestRow, row_formset, rows_of, sent_rows
+from metrics.embedding_tests.forms.whole_file import TestFileForm
 from metrics.embedding_tests.reference import US_STATES
 from metrics.embedding_tests.stored import embedded_sets, is_simulated
+from metrics.embedding_tests.test_file import parse
+from metrics.embedding_tests.tested import with_vectors
 from metrics.models import EmbeddingTestFile
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -84,8 +89,11 @@ def test_uploaded_files_are_stored_with_their_reference_table(client, maker, run
     assert (stored.text, stored.reference) == (text, given.REFERENCE)
     toml = client.get(reverse("embedding_test_download", args=[stored.pk, "toml"]))
     assert toml.content.decode() == text
+    assert toml.headers["Content-Type"] == "application/toml"
     csv = client.get(reverse("embedding_test_download", args=[stored.pk, "csv"]))
     assert csv.content.decode() == given.REFERENCE
+    assert csv.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert csv.headers["Content-Disposition"] == 'attachment; filename="tests.csv"'
     assert client.get(reverse("embedding_test_download", args=[stored.pk, "exe"])).status_code == 404
     plain = given.stored(run, "plain", ranks=False)
     assert client.get(reverse("embedding_test_download", args=[plain.pk, "csv"])).status_code == 404
@@ -166,8 +174,9 @@ def test_the_set_or_the_encoder_of_a_file_is_replaced_alone(client, maker, run, 
             )
         ),
         ({"published": "we-they"}, "published", "You gave a file of your own"),
+        ({"published": "nothing"}, "published", "Select a valid choice"),
         ({"name": "no name"}, "name", "Enter a valid"),
-        ({"name": "taken"}, "name", "Choose another name"),
+        ({"name": "taken"}, "name", "a file “taken” already. Choose another name"),
         ({"file": SimpleUploadedFile("a.toml", b"\xff\xfe")}, "file", "is not UTF-8"),
     ],
 )
@@ -191,7 +200,10 @@ def test_the_fields_become_a_file(client, maker, run):
         ranking_prompt="someone in {region}",
         ranking_prompts="Ohio = someone from Ohio = there",
         reference_file=SimpleUploadedFile("census.csv", given.REFERENCE.encode()),
+        variables=" \n",
+        drawings="900",
         seed="7",
+        top="4",
     )
     assert client.post(NEW, sent).status_code == 302
     stored = EmbeddingTestFile.objects.get()
@@ -212,8 +224,9 @@ def test_the_fields_become_a_file(client, maker, run):
         "ranking": {
             "prompt": "someone in {region}",
             "reference": "census.csv",
-            "drawings": 1000,
+            "drawings": 900,
             "seed": 7,
+            "top": 4,
             "prompts": {"Ohio": "someone from Ohio = there"},
         },
     }
@@ -226,7 +239,8 @@ def test_other_variables_are_stored_in_fields_and_as_a_file(client, maker, run):
     sent = fields(ranking_prompt="someone in {region}", reference=given.REFERENCE, variables_file=upload)
     assert client.post(NEW, sent).status_code == 302
     stored = EmbeddingTestFile.objects.get()
-    assert tomllib.loads(stored.text)["ranking"]["variables"] == "iat.csv"
+    ranking = tomllib.loads(stored.text)["ranking"]
+    assert (ranking["reference"], ranking["variables"]) == ("reference.csv", "iat.csv")
     assert stored.variables == given.VARIABLES
     url = reverse("edit_embedding_tests", args=[stored.pk])
     for address in (url, f"{url}?as=file"):
@@ -276,6 +290,7 @@ def test_a_row_that_is_refused_says_why_at_its_field(client, maker, run, row, fi
             (fields(EAT, ranking_prompt="in {region}", ranking_prompts=line), "write region = prompt")
             for line in ("Ohio", "Ohio =", "= in Ohio")
         ),
+        (fields(EAT, ranking_prompt="in {region}", ranking_prompts="O" * 81), f"“{'O' * 80}”: write region"),
         (fields(EAT, ranking_prompt="in {region}"), "Add that table"),
         (fields(EAT, reference=given.REFERENCE), "or empty the reference table"),
         (fields(EAT, drawings="0"), "greater than or equal to 1"),
@@ -317,13 +332,20 @@ def test_a_stored_file_is_changed_in_fields_and_as_a_file(client, maker, run):
     shown = client.get(url).content.decode()
     assert "someone who is patriotic" in shown
     assert "Hawaii,0.2,0.8" in shown
+    assert reverse("delete_embedding_tests", args=[stored.pk]) in shown
+    assert [link in shown for link in ('href="?as=fields" aria-current', 'href="?as=file"')] == [True, True]
+    assert "Hawaii,0.2,0.8" in client.get(f"{url}?as=fields").context["form"]["reference"].value()
     assert shown.count('value="faces their-clip"') == shown.count('value="faces their-clip" selected') == 1
     changed = fields(EAT, ranking_prompt="in {region}", reference=given.REFERENCE, name="after")
-    assert client.post(url, changed).status_code == 302
+    answer = client.post(url, changed)
+    assert answer.headers["Location"] == reverse("embedding_test_file", args=[stored.pk])
+    assert [str(said) for said in get_messages(answer.wsgi_request)] == ["Saved."]
     stored.refresh_from_db()
     data = tomllib.loads(stored.text)
     assert (stored.name, len(data["test"]), data["ranking"]["reference"]) == ("after", 1, "states.csv")
-    assert "in {region}" in client.get(f"{url}?as=file").content.decode()
+    form = client.get(f"{url}?as=file").context["form"]
+    assert "in {region}" in form["text"].value()
+    assert (form["name"].value(), form["reference"].value()) == ("after", given.REFERENCE)
     client.post(f"{url}?as=file", as_file(name="after", reference=""))
     stored.refresh_from_db()
     assert (stored.text.replace("\r\n", "\n"), stored.reference) == (given.toml(), "")
@@ -334,6 +356,9 @@ def test_an_encoder_that_is_written_otherwise_stays_a_choice(client, maker, run)
     stored = given.stored(run, encoder=str(run.pk))
     text = client.get(reverse("edit_embedding_tests", args=[stored.pk])).content.decode()
     assert f'value="faces {run.pk}" selected' in text
+    more = fields(EAT, more="1", vectors=f"faces {run.pk}")
+    text = client.post(reverse("edit_embedding_tests", args=[stored.pk]), more).content.decode()
+    assert f'value="faces {run.pk}" selected' in text
     assert 'aria-current="true">Tests on images</a>' in text
 
 
@@ -341,7 +366,9 @@ def test_a_file_is_deleted_by_post_only(client, maker, run):
     stored = given.stored(run)
     url = reverse("delete_embedding_tests", args=[stored.pk])
     assert client.get(url).status_code == 405
-    assert client.post(url).headers["Location"] == reverse("embedding_tests")
+    answer = client.post(url)
+    assert answer.headers["Location"] == reverse("embedding_tests")
+    assert [str(said) for said in get_messages(answer.wsgi_request)] == ["Deleted “we-they”."]
     assert not EmbeddingTestFile.objects.exists()
     assert AuditEvent.objects.get(what="embedding tests deleted").details["name"] == "we-they"
 
@@ -373,6 +400,67 @@ def test_a_name_that_somebody_took_meanwhile_is_refused(maker, run):
     assert other.image_set.name == "own"
 
 
+def test_tables_that_are_pasted_have_names_and_one_that_is_missing_is_named_at_its_field(client, maker, run):
+    sent = fields(ranking_prompt="someone in {region}", variables=given.VARIABLES)
+    form = client.post(NEW, sent | {"reference": ""}).context["form"]
+    assert list(form.errors) == ["reference"]
+    client.post(NEW, sent | {"reference": given.REFERENCE})
+    stored = EmbeddingTestFile.objects.get()
+    ranking = tomllib.loads(stored.text)["ranking"]
+    assert (ranking["reference"], ranking["variables"]) == ("reference.csv", "variables.csv")
+    # with their last ends of lines
+    assert (stored.reference, stored.variables) == (given.REFERENCE, given.VARIABLES)
+
+
+def test_vectors_of_the_address_are_chosen(client, maker, run):
+    given.embedded(model="other-clip")
+    shown = client.get(NEW, {"vectors": "faces other-clip", "as": "odd"})
+    assert shown.context["form"]["vectors"].value() == "faces other-clip"
+    assert not shown.context["as_file"]
+
+
+def test_what_was_uploaded_stays_when_it_is_refused(client, maker, run):
+    upload = SimpleUploadedFile("a.toml", b"set = here")
+    form = client.post(f"{NEW}?as=file", as_file(file=upload)).context["form"]
+    assert (form["text"].value(), form["name"].value()) == ("set = here", "tests")
+
+
+def test_numbers_and_texts_have_bounds():
+    of = {**TestFileForm.base_fields, **TestsForm.base_fields, "row": TestRow.base_fields["name"]}
+    assert {name: (of[name].min_value, of[name].max_value, of[name].initial) for name in NUMBERS} == NUMBERS
+    assert {name: of[name].max_length for name in LENGTHS} == LENGTHS
+    assert TestFileForm.base_fields["image_set"].queryset.query.order_by == ("title",)
+
+
+NUMBERS = {"drawings": (1, 100_000, 1000), "seed": (0, 2**63 - 1, 0), "top": (0, 10**6, 0)}
+LENGTHS = {"name": 80} | dict.fromkeys(("row", "encoder", "ranking_prompt"), 500)
+LENGTHS |= dict.fromkeys(("text", "reference", "variables", "ranking_prompts"), 2_000_000)
+
+
+@pytest.mark.parametrize("row", [EAT, SC_EAT], ids=["eat", "sc-eat"])
+def test_each_field_of_a_row_is_needed_and_makes_it_a_row(row):
+    for name in filter(row.get, ("name", "x", "y", "a", "b")):
+        assert list(TestRow({**row, name: " "}).errors) == [name]
+        assert not TestRow({"kind": row["kind"], name: row[name]}).is_valid()
+    assert TestRow({"kind": row["kind"]}).is_valid()
+
+
+def test_the_rows_hold_all_of_the_tests_of_a_file():
+    tests = [{**given.EAT, "x": ["White", "Latina/o"], "y": ["Asian", "Black"]}, given.SC_EAT]
+    rows = rows_of(parse(given.toml(tests=tests)))
+    assert [tuple(row.values()) for row in rows] == [
+        ("We", "eat", "White\nLatina/o", "Asian\nBlack", "we\nus", "they\nthem"),
+        ("Patriotic", "sc-eat", "White", "Asian", "someone who is patriotic", ""),
+    ]
+    assert list(rows[0]) == ["name", "kind", "x", "y", "a", "b"]
+
+
+def test_more_tests_than_a_file_may_have_are_refused(monkeypatch):
+    monkeypatch.setattr(forms_of_rows, "MOST_TESTS", 1)
+    assert not row_formset()(fields(EAT, SC_EAT), prefix="test").is_valid()
+    assert row_formset()(fields(EAT, total=1), prefix="test").is_valid()
+
+
 def test_an_upload_is_read_as_text_of_at_most_its_size(monkeypatch):
     monkeypatch.setattr(base, "LARGEST", 6)
     assert base.file_text(SimpleUploadedFile("a.toml", b"a\r\nb\nc")) == "a\nb\nc"
@@ -388,16 +476,20 @@ def test_a_row_without_a_kind_is_an_eat():
 
 
 def test_errors_of_rows_say_nothing_of_their_place_in_a_file():
-    wrong = TestRow({**EAT, "y": "White"})
-    assert wrong.non_field_errors() == ["the group 'White' is on both sides. Remove it from one."]
+    for name in ("We", "We" * 40):
+        wrong = TestRow({**EAT, "name": name, "y": "White"})
+        assert wrong.non_field_errors() == ["the group 'White' is on both sides. Remove it from one."]
     rows = row_formset()(fields({**EAT, "name": ""}, {**SC_EAT, "name": ""}), prefix="test")
     assert [form.errors.get("name") for form in rows.forms[:2]] == [["This field is required."]] * 2
 
 
+TOTALS = ("2", "501", "99999", "999999", "x", "")
+
+
 def test_as_many_rows_as_were_sent_are_shown_again():
     sent = {"test-1-name": "We"}
-    found = [len(sent_rows({**sent, "test-TOTAL_FORMS": total})) for total in ("2", "501", "999999", "x", "")]
-    assert found == [2, 500, 0, 0, 0]
+    found = [len(sent_rows({**sent, "test-TOTAL_FORMS": total})) for total in TOTALS]
+    assert found == [2, 500, 500, 0, 0, 0]
     assert [row["name"] for row in sent_rows({**sent, "test-TOTAL_FORMS": "2"})] == ["", "We"]
 
 
@@ -458,6 +550,10 @@ def test_the_api_stores_changes_and_deletes(run):
     assert made.status_code == 201
     number = made.json()["number"]
     assert (made.json()["text"], made.json()["ranks"]) == (body["text"], True)
+    assert (made.json()["reference"], made.json()["owner"]) == (
+        given.REFERENCE,
+        EmbeddingTestFile.objects.get().owner.username,
+    )
     listed = program.get("embedding-test-files?image_set=faces").json()["results"]
     assert [(one["name"], one["image_set"]) for one in listed] == [("tests", "faces")]
     assert program.get("embedding-test-files?image_set=other").json()["results"] == []
@@ -465,7 +561,10 @@ def test_the_api_stores_changes_and_deletes(run):
     assert (twice.status_code, twice.json()["errors"][0]["pointer"]) == (422, "/name")
     refused = program.post("embedding-test-files", {"name": "more", "text": "set ="})
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/text")
-    changed = program("PUT", f"embedding-test-files/{number}", {"name": "after", "text": given.toml()})
+    empty = {"reference": "", "variables": ""}
+    changed = program(
+        "PUT", f"embedding-test-files/{number}", {"name": "after", "text": given.toml(), **empty}
+    )
     assert (changed.json()["name"], changed.json()["ranks"]) == ("after", False)
     assert program("DELETE", f"embedding-test-files/{number}").status_code == 204
     assert program.get(f"embedding-test-files/{number}").status_code == 404
@@ -483,6 +582,15 @@ def test_the_api_reads_what_the_pages_show(run):
     published = program.get(f"{address}/results?variant=published").json()["results"][0]
     # n = 8 in both groups: divisors 8 and 7
     assert published["effect_size"] == pytest.approx(row["effect_size"] * (8 / 7) ** 0.5)
+    assert row["q"] >= row["p_value"] > 0 < row["p_permutation"] <= 1
+    assert (row["target"], found["results"][1]["target"]) == ("", "someone who is patriotic")
+    both = program.get(f"{address}/encoders?variant=published").json()
+    assert (both["variant"], both["results"][0]["tests"][0]) == ("published", published)
+    assert program.get(f"{address}/results?variant=published").json()["variant"] == "published"
+    figure = program.get(f"{address}/figures/effects/csv?variant=published")
+    assert 'filename="we-they-effects.csv"' in figure.headers["Content-Disposition"]
+    drawn = figure.content.decode().splitlines()[1].split(",")[2]
+    assert float(drawn) == pytest.approx(published["effect_size"])
     encoders = program.get(f"{address}/encoders").json()["results"]
     assert [(one["encoder"], len(one["tests"])) for one in encoders] == [("their-clip", 2)]
     ranking = program.get(f"{address}/ranking").json()
@@ -490,6 +598,7 @@ def test_the_api_reads_what_the_pages_show(run):
     assert ranking["drawn"] == 8
     shares = [one["share"] for one in ranking["results"] if one["region"] == "Ohio"]
     assert sum(shares) == pytest.approx(1)
+    assert ranking["r2"] == pytest.approx(with_vectors(stored).ranking().comparison.r2)
     for figure in ("effects", "encoders", "points", "map-2"):
         assert program.get(f"{address}/figures/{figure}/csv").status_code == 200
     assert program.get(f"{address}/figures/map-3/csv").status_code == 404
@@ -498,7 +607,7 @@ def test_the_api_reads_what_the_pages_show(run):
 
 def test_the_api_stores_and_reads_other_variables(run):
     program = Program(factories.user(lead=True))
-    text = given.toml(ranking={**given.RANKING, "variables": "iat.csv"})
+    text = given.toml(ranking={**given.RANKING, "variables": "iat.csv", "top": 4})
     body = {"name": "tests", "text": text, "reference": given.REFERENCE}
     refused = program.post("embedding-test-files", body)
     assert refused.json()["errors"][0]["pointer"] == "/variables"
@@ -506,6 +615,7 @@ def test_the_api_stores_and_reads_other_variables(run):
     address = f"embedding-test-files/{made['number']}"
     assert program.get(address).json()["variables"] == given.VARIABLES
     ranking = program.get(f"{address}/ranking").json()
+    assert (ranking["top"], ranking["drawn"]) == (4, 8)
     [bias] = ranking["variables"]
     assert (bias["variable"], [one["n_regions"] for one in bias["groups"]]) == ("bias", [4, 4])
     share = {one["region"]: one["share"] for one in ranking["results"] if one["group"] == "White"}
@@ -521,16 +631,31 @@ def test_the_api_says_what_is_missing():
     stored = given.stored(run)
     program = Program(factories.user(lead=True))
     address = f"embedding-test-files/{stored.pk}"
-    for what in ("results", "ranking"):
+    for what, first in (("results", "we"), ("ranking", "someone in Ohio")):
         answer = program.get(f"{address}/{what}")
         assert answer.status_code == 409
-        assert "are not embedded" in answer.json()["detail"]
+        assert f"5 texts are not embedded, such as '{first}'" in answer.json()["detail"]
     for figure in ("effects", "points", "map-1"):
         answer = program.get(f"{address}/figures/{figure}/csv")
         assert answer.status_code == 409
         assert "texts have no embedding" in answer.json()["detail"]
-    assert program.get(f"{address}/results?encoder=nobody").status_code == 409
-    assert program.get(f"{address}/encoders").json()["results"][0]["missing_texts"] == 5
+    for what in ("results", "ranking", "figures/effects/csv"):
+        answer = program.get(f"{address}/{what}?encoder=nobody")
+        assert (answer.status_code, "nobody" in answer.json()["detail"]) == (409, True)
+    encoders = program.get(f"{address}/encoders").json()
+    assert [encoders[of][0]["missing_texts"] for of in ("results", "rankings")] == [5, 5]
     assert program.post(f"{address}/texts").status_code == 409
     plain = given.stored(run, "plain", ranks=False)
     assert program.get(f"embedding-test-files/{plain.pk}/ranking").status_code == 409
+
+
+def test_the_api_embeds_the_texts_that_a_run_lacks(run, monkeypatch):
+    other = given.embedded(model="other-clip")
+    stored = given.stored(run)
+    started: list[Run] = []
+    monkeypatch.setattr(services, "embed_texts", lambda run, texts, by: (run, len(texts)))
+    monkeypatch.setattr("generation.jobs.tasks.enqueue", started.append)
+    program = Program(factories.user(lead=True))
+    answer = program.post(f"embedding-test-files/{stored.pk}/texts?encoder=other-clip")
+    assert answer.json() == {"run": other.pk, "added": 10}
+    assert started == [other]
