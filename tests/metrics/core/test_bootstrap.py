@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from metrics.core.stats import bootstrap
+from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.bootstrap import (
     AnnotatorDraws,
     cluster_weights,
@@ -64,6 +64,13 @@ def answers(seed=0, images=15, annotators=12, attributes=6, rate=0.3):
         ),
         (lambda: percentile_intervals([1.0, 2.0], [1.0]), "\\(B, M\\) and \\(M,\\) are needed"),
         (lambda: percentile_intervals([[1.0]], [1.0], level=1), "between 0 and 1"),
+        (lambda: percentile_intervals([[1.0]], [1.0], level=0), "between 0 and 1"),
+        (lambda: checks.counts("k", [1.0, 0.5], ndim=1), "whole numbers; it holds 0.5"),
+        (lambda: checks.counts("k", [1, -1], ndim=1), "it holds -1, which is negative"),
+        (
+            lambda: checks.selected_of_shown([0, 2], [1, 1], ndim=1),
+            "selected 2 times of 1 shown, at index \\(1,\\)",
+        ),
     ],
 )
 def test_bad_input_is_refused_with_its_numbers(call, message):
@@ -120,6 +127,11 @@ def test_a_slow_plain_program_gives_the_same_for_the_same_weights():
             ]
             assert top[draw, attribute] == sum(chosen for chosen, _ in repeated)
             assert bottom[draw, attribute] == sum(shown for _, shown in repeated)
+
+
+def test_large_sums_are_exact():
+    weights = {"image_weights": [[4097]], "annotator_weights": [[4097]]}
+    assert weighted_sums([[1]], [[1]], [0], [0], **weights)[0].tolist() == [[4097**2]]  # odd, above 2^24
 
 
 def test_clusters_are_counted_as_a_plain_loop_counts_its_draws():

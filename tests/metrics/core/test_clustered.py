@@ -102,6 +102,7 @@ def test_what_cannot_vary_has_neither_interval_nor_p():
     for scale in (NUMBER, RATIO, SHARE):
         [found] = clustered.intervals([0.5], of(0.0, step=0.0), scale)
         assert np.isnan([found.low, found.high]).all()
+    assert clustered.intervals([0.5], of(0.1), Scale(0.5, 0.5)) == [clustered.NONE]
     assert np.isnan(clustered.two_sided_p([0.0, 0.5], of([0.0, 0.0], step=0.0))).all()
 
 
@@ -116,12 +117,17 @@ def test_the_value_is_within_however_the_ends_are_rounded():
     for value in (0.3, 0.1 + 0.2, np.nextafter(0.1 + 0.2, 1)):
         [found] = clustered.intervals([value], of(1e-17, step=1e-18), scale)
         assert found.low <= value <= found.high
+    for value, end in ((1e-14, 0.0), (1 - 1e-14, 1.0)):  # what was rounded is at the end
+        [found] = clustered.intervals([value], of(0.1), SHARE)
+        assert end in (found.low, found.high)
+    assert clustered.around(0.5, clustered.NONE) is clustered.NONE
 
 
 def test_p_is_that_of_t_and_agrees_with_the_interval():
     found = of([0.5, 0.5])
     p = clustered.two_sided_p([1.0, T * 0.5], found)
     assert p == pytest.approx([2 * stats.t.sf(2.0, 9), 0.05])
+    assert np.isnan(clustered.two_sided_p([np.inf, -np.inf], found)).all()
 
 
 def test_a_difference_has_an_interval_and_p_by_either_method():
@@ -133,3 +139,25 @@ def test_a_difference_has_an_interval_and_p_by_either_method():
     [drawn] = spread.difference([0.5], [0.2], (samples, samples - 0.3))
     assert drawn.interval.low == pytest.approx(0.3)
     assert drawn.interval.undefined == 0
+
+
+def test_a_mean_is_over_the_groups_that_have_a_value():
+    one, two = of([0.1, 0.1]), of([0.3, 0.3])
+    found = spread.mean([one, two], np.array([[True, True], [True, False]])).images.change
+    first, second = one.images.change, two.images.change
+    assert found == pytest.approx(np.column_stack([(first + second)[:, 0] / 2, first[:, 1]]))
+    drawn = [np.array([[1.0, 3.0], [np.nan, 5.0]]), np.array([[np.nan, 4.0], [np.nan, 6.0]])]
+    np.testing.assert_array_equal(spread.mean(drawn, np.ones((2, 2), bool)), [[1, 3.5], [np.nan, 5.5]])
+
+
+def test_without_resamples_there_is_no_interval():
+    assert spread.intervals(None, [0.5, 0.6]) == [None, None]
+    assert spread.intervals(np.zeros((0, 2)), [0.5, 0.6]) == [None, None]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_difference_is_within_what_its_two_scales_allow(sign):
+    [found] = spread.linear_difference([sign * 3.5], [0.0], of(5.0), ((Scale(-4, 4),), (Scale(-1, 1),)))
+    assert (found.interval.low, found.interval.high) == (-5, 5)
+    [near] = spread.linear_difference([sign * 3.5], [0.0], of(0.1), ((Scale(-4, 4),), (Scale(-1, 1),)))
+    assert near.interval.high - near.interval.low == pytest.approx(2 * T * 0.1)

@@ -15,6 +15,7 @@ from metrics.core.stats.differences import (
     log_ratio,
     paired_likelihoods,
 )
+from metrics.core.stats.percentiles import recentred
 
 
 def side(*, images, annotators, rate, seed, per_image=3, unknown=False):
@@ -28,22 +29,27 @@ def side(*, images, annotators, rate, seed, per_image=3, unknown=False):
     return AnswerSet(np.array([[0], [1]]), np.array([[1], [1]]), chosen, image_of, people)
 
 
+def of_nobody(*, first: bool):
+    empty = AnswerSet(*(np.zeros((1, 1), int),) * 2, *(np.zeros(0, int),) * 3)
+    sides = [empty, side(images=[1], annotators=[1, 2, 3], rate=1, seed=0)]
+    return paired_likelihoods(*(sides if first else sides[::-1]), resamples=5, rng=generator(0, "x"))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: difference(1, 2, first_samples=[1.0], second_samples=[1.0, 2.0]), "both need \\(B,\\)"),
+        (lambda: difference(1, 2, first_samples=[[1.0]], second_samples=[[1.0]]), "both need \\(B,\\)"),
         (lambda: log_ratio(-1, 2, first_samples=[1.0], second_samples=[1.0]), "at least 0"),
+        (lambda: log_ratio(1, 2, first_samples=[-1.0], second_samples=[1.0]), "at least 0"),
+        (lambda: log_ratio(1, 2, first_samples=[1.0], second_samples=[-1.0]), "at least 0"),
         (lambda: false_discovery([[0.1]]), "1 is needed"),
         (lambda: false_discovery([0.1, 1.2]), "not between 0 and 1"),
-        (
-            lambda: paired_likelihoods(
-                AnswerSet(*(np.zeros((1, 1), int),) * 2, *(np.zeros(0, int),) * 3),
-                side(images=[1], annotators=[1, 2, 3], rate=1, seed=0),
-                resamples=5,
-                rng=generator(0, "x"),
-            ),
-            "no response to resample",
-        ),
+        (lambda: false_discovery([0.1, -0.2]), "not between 0 and 1"),
+        (lambda: recentred([-0.1, 0.5], 0.5), "between 0 and 1"),
+        (lambda: recentred([0.5, 1.1], 0.5), "between 0 and 1"),
+        (lambda: of_nobody(first=True), "no response to resample"),
+        (lambda: of_nobody(first=False), "no response to resample"),
     ],
 )
 def test_bad_input_is_refused_with_its_numbers(call, message):
@@ -60,6 +66,14 @@ def test_the_other_way_round_only_the_sign_changes():
         assert one.value == pytest.approx(-other.value)
         assert one.p == other.p
         assert one.interval.low == pytest.approx(-other.interval.high, abs=0.02)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_resample_without_a_difference_speaks_for_neither_side(sign):
+    drawn = np.array([0.0, 0.0, 0.2, 0.3, np.nan])
+    found = difference(0.25 * sign, 0, first_samples=sign * drawn, second_samples=np.zeros(5))
+    assert found.p == 1  # 2 x (1 + 2) / (4 + 1), at most 1
+    assert difference(sign, 0, first_samples=sign * drawn[1:], second_samples=np.zeros(4)).p == 2 * 2 / 4
 
 
 def test_p_is_below_a_level_just_where_the_interval_leaves_zero_out():

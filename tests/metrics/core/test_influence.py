@@ -1,5 +1,7 @@
 """Influences of answers, added up by image and annotator, against plain loops (PROTOCOL §10)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,21 +35,25 @@ def test_the_change_without_an_image_is_that_of_the_jackknife():
             assert of.change[place] == pytest.approx(without * np.sqrt((number - 1) / number)), part
 
 
-def test_the_variance_is_the_two_way_one_of_plain_loops():
-    """Where everybody gave as many answers: images + annotators - what both count, each corrected."""
+@pytest.mark.parametrize("people_differ", [True, False])
+def test_the_variance_is_the_two_way_one_of_plain_loops(people_differ):
+    """Where everybody gave as many answers: images + annotators - what both count, each corrected. By chance
+    annotators can differ less than their answers say."""
     rng = np.random.default_rng(2)
     images, annotators = (each.ravel() for each in np.meshgrid(np.arange(8), np.arange(6)))
-    k = (rng.random((48, 1)) < 0.05 + 0.4 * (annotators[:, None] % 3)).astype(np.int64)
+    chances = 0.05 + 0.4 * (annotators % 3) if people_differ else 0.25 + 0.5 * (images % 2)
+    k = (rng.random((48, 1)) < chances[:, None]).astype(np.int64)
     se, freedom = mean_influences(k, images, annotators).standard_errors()
     d = (k[:, 0] - k.mean()) / 48
     of_images = sum(d[images == i].sum() ** 2 for i in range(8)) * 8 / 7
     of_people = sum(
         d[annotators == j].sum() ** 2 - 5 / 6 * (d[annotators == j] ** 2).sum() for j in range(6)
     ) * (6 / 5)
-    assert of_people > 0
-    assert se[0] ** 2 == pytest.approx(of_images + of_people)
-    noisy = of_people + sum(5 / 6 * (d[annotators == j] ** 2).sum() for j in range(6)) * (6 / 5)
-    satterthwaite = (of_images + of_people) ** 2 / (of_images**2 / (7 + 2) + noisy**2 / (5 + 2))
+    assert (of_people > 0) == people_differ
+    variance = max(of_images + of_people, 0.75 * of_images)
+    assert se[0] ** 2 == pytest.approx(variance)
+    noisy = max(of_people, 0) + sum(5 / 6 * (d[annotators == j] ** 2).sum() for j in range(6)) * (6 / 5)
+    satterthwaite = variance**2 / (of_images**2 / (7 + 2) + noisy**2 / (5 + 2))
     assert freedom[0] == pytest.approx(np.sqrt(satterthwaite * (7 + 5)))
 
 
@@ -120,6 +126,41 @@ def test_what_both_sides_share_cancels():
     )
 
 
+def test_a_sum_is_as_coarse_as_its_coarsest_part():
+    k, _, images, annotators = answers(np.random.default_rng(5))
+    one = mean_influences(k, images, annotators)
+    other = replace(one, step=np.array([0.5, 0.01]), least=np.array([0.01, 0.3]), most_freedom=4.0)
+    apart = total([(1.0, other), (-2.0, one)])
+    assert apart.step == pytest.approx([0.5, 2 / 18])
+    assert apart.least == pytest.approx([2 / 18, 0.3])
+    assert apart.most_freedom == 4.0
+    assert apart.answers == pytest.approx(5 * one.answers)
+    assert apart.standard_errors()[1].max() <= 4
+
+
+def test_samples_drawn_apart_have_the_degrees_of_freedom_of_welch():
+    rng = np.random.default_rng(9)
+    parts = []
+    for stratum, number in (("a", 4), ("b", 7)):
+        k, images = rng.random((number, 1)), np.arange(number) + 100 * number
+        values = (k - k.mean()) / number
+        parts.append(influences(values, images=images, annotators=[-1] * number, stratum=stratum))
+    variances = [(one.images.change**2).sum() for one in parts]
+    welch = sum(variances) ** 2 / (variances[0] ** 2 / 3 + variances[1] ** 2 / 6)
+    assert total([(1, one) for one in parts]).standard_errors()[1] == pytest.approx(welch)
+    # one sample among them is no stratum of its own: all images are alike
+    mixed = total([(1, parts[0]), (1, replace(parts[1], images=replace(parts[1].images, strata=None)))])
+    assert mixed.images.strata is None
+    assert mixed.standard_errors()[1] == pytest.approx(mixed.images.effective - 1)
+
+
+def test_two_images_leave_one_degree_of_freedom_however_uneven():
+    values = np.array([0.1] * 9 + [-0.9])[:, None]
+    found = influences(values, images=[1] * 9 + [2], annotators=[-1] * 10)
+    assert found.images.effective < 1.5
+    assert found.standard_errors()[1] == 1
+
+
 def test_a_sum_of_nothing_is_refused():
     with pytest.raises(ValueError, match="no scores to add up"):
         total([])
@@ -130,7 +171,7 @@ def test_a_mean_leaves_groups_without_a_score_out():
     one = mean_influences(k, images, annotators)
     undefined = influences(np.full(k.shape, np.nan), images=images + 50, annotators=annotators)
     found = total([(np.array([1.0, 0.5]), one), (np.array([0.0, 0.0]), undefined)])
-    assert np.isfinite(found.standard_errors()[0]).all()
+    assert np.isfinite(found.standard_errors()).all()
     assert (found.images.change**2).sum(axis=0) == pytest.approx(
         (one.images.change**2).sum(axis=0) * [1, 0.25]
     )

@@ -1,5 +1,7 @@
 """Many scores at once: the test that all are equal, and the places that each can have."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -141,3 +143,43 @@ def test_the_same_people_who_answer_alike_or_apart_by_the_same_do_not_make_a_sco
     assert low <= joint.equal_p(values, found) <= high
     places = joint.places(values, found)
     assert (places.low.tolist(), places.high.tolist()) == ([1, 1], [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("people", "of_people", "by", "least", "p", "errors", "freedom"),
+    [
+        (12, 1.0, 0, 0.01, 0.021255416, 0.41532018, 24.276505),
+        (12, 0.0, 0, 0.01, 0.0099862502, 0.41883516, 25.220303),
+        (4, 0.5, 0, 0.01, 0.056195841, 0.41752754, 28.211228),
+        (3, 0.3, 0, 0.01, 0.081873609, 0.33007654, 26.907891),
+        (12, 1.0, 0, 0.3, 0.022609087, 0.42439697, 24.461097),
+        (5, 6.0, 1, 0.01, 0.90836692, 2.4894584, 7.4560005),
+        (8, 1.0, 0.5, 0.01, 0.42849211, 0.5634857, 21.38997),
+        (2, 2.0, 0.5, 0.01, 0.46851916, 0.51339764, 2.986656),
+    ],
+    ids=[
+        "usual",
+        "people alike",
+        "few people",
+        "everybody",
+        "coarse",
+        "people differ",
+        "by little",
+        "two answer",
+    ],
+)
+def test_no_term_of_the_formulas_is_lost(people, of_people, by, least, p, errors, freedom):
+    """Of four groups, by all terms of the formulas. What people add is negative in some by chance, and large
+    where their effects do not cancel, as each score is `by` larger than the one before."""
+    rng = np.random.default_rng(people)
+    values, found = simulated(
+        [0, 0.2, 0.4, 0.9], rng, people=people, of_people=of_people, each=min(people, 3)
+    )
+    found = [replace(one.scaled(1 + by * place), least=np.array([least])) for place, one in enumerate(found)]
+    assert joint.equal_p(values, found) == pytest.approx(p, rel=1e-6)
+    of_pairs = joint._of_pairs(joint._covariance(found))
+    assert [each[0, 1] for each in of_pairs] == pytest.approx([errors, freedom], rel=1e-6)
+
+
+def test_a_sum_of_squares_is_not_negative_where_its_estimate_is_all_chance():
+    assert joint._squared(np.eye(3), np.full((3, 3), 1.6)) == 0

@@ -169,3 +169,16 @@ def test_a_unit_that_nobody_drawn_answered_is_not_counted():
     unit = np.array([0, 1])
     found = drawn(unit, unit, unit, number=2, rule=at_least(1), resamples=4000)
     assert np.isnan(found[:, 0]).mean() == pytest.approx(1 / 8, abs=0.02)
+
+
+def test_a_unit_that_does_not_count_does_not_pass():
+    """Nobody objected, where nobody who was drawn had answered."""
+    found = resampled_shares(
+        *([0, 1, 2], [0, 0, 0], [1, 2, 3]),
+        items=["a", "b", "c"],
+        number=2,
+        rule=lambda table: (table[:, 1:] == 0, table.sum(axis=1, keepdims=True) > 0),
+        resamples=20,
+        rng=np.random.default_rng(0),
+    )
+    assert set(found[~np.isnan(found)].tolist()) == {1.0}

@@ -68,6 +68,17 @@ def test_nothing_that_is_counted_has_no_interval_and_other_shapes_are_refused():
     assert np.isnan(ratio_intervals([[0]], [0], SHARE)[0].low)
     with pytest.raises(ValueError, match=r"top has shape \(1,\)"):
         ratio_influences([1], [1])
+    with pytest.raises(ValueError, match=r"bottom \(1,\); \(I, C\) and \(I,\) are needed"):
+        ratio_influences([[1], [1]], [1])
+
+
+def test_a_cluster_of_nothing_is_none_and_a_bound_is_as_wide_as_the_scale():
+    [found], [more] = (
+        ratio_intervals([[0]] * 6 + [[0]] * none, [4] * 6 + [0] * none, SHARE) for none in (0, 3)
+    )
+    assert (found.low, found.high) == (more.low, more.high)
+    [wide] = ratio_intervals([[0]] * 6, [4] * 6, Scale(0.0, 100.0))
+    assert wide.high == pytest.approx(100 * found.high)
 
 
 def test_entailment_has_the_intervals_of_its_three_ratios():

@@ -188,3 +188,16 @@ def test_clustered_shares_whose_people_are_left_out_are_found_out(monkeypatch):
     monkeypatch.setattr(coverage_shares.passing_shares, "share_influences", of_items_alone)
     held = coverage_shares.measured(simulated_shares.DESIGNS["people differ much"], studies=60)
     assert held["2 of 3"]["coverage"] < 0.8
+
+
+def test_an_answer_decides_about_an_item_unless_another_unit_of_it_fails():
+    """The first item has a unit that one more answer would let pass, and one that passes."""
+    [found] = passing_shares.share_influences(
+        *([0, 0, 1, 1, 2, 2], [0, 1, 0, 0, 0, 0], np.arange(6)),
+        items=["a", "a", "b"],
+        number=2,
+        rule=lambda table: (table[:, :1] >= 2, table.sum(axis=1, keepdims=True) > 0),
+        require_all_units=True,
+    )
+    added = np.array([0, -5 / 6, 0, 0, 1 / 6, 1 / 6]) / 2
+    assert found.annotators.change[:, 0] == pytest.approx(np.sqrt(6 / 5) * (added - added.mean()))

@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 
 from metrics.core.stats import single_responses
-from metrics.core.stats.bootstrap import cluster_weights, generator, resampled_likelihoods, weighted_sums
+from metrics.core.stats.bootstrap import (
+    cluster_weights,
+    generator,
+    resampled_likelihoods,
+    sums_over_annotators,
+    weighted_sums,
+)
 
 
 def answers(responses=400, images=10, seed=0):
@@ -199,3 +205,23 @@ def test_answers_that_are_not_there_are_refused(rows):
         resampled_likelihoods(
             [[1], [0]], [[1], [1]], [0, 1], [0, 1], answers=rows, resamples=5, rng=generator(0, "x")
         )
+
+
+def test_two_responses_of_one_person_are_not_drawn_apart():
+    annotators = np.concatenate([[0, 0], np.arange(1, 60)])
+    mask = single_responses.groupable_responses(annotators, np.zeros(61, dtype=int))
+    assert mask.tolist() == [False, False, *[True] * 59]
+
+
+def test_as_many_people_are_drawn_as_there_are_of_both_sorts():
+    """Ten people who gave two responses of one kind, and sixty who gave one of another."""
+    shown = np.array([[1, 0], [0, 1]])
+    annotators = np.concatenate([np.repeat(np.arange(10), 2), np.arange(10, 70)])
+    kinds = (annotators >= 10).astype(int)
+    _, found = sums_over_annotators(
+        *(0 * shown, shown, kinds, np.zeros(80, dtype=int), annotators),
+        image_weights=np.ones((30, 1), dtype=int),
+        rng=generator(0, "x"),
+    )
+    assert (found[:, 0] / 2 + found[:, 1]).tolist() == [70] * 30
+    assert np.unique(found[:, 1]).size > 5

@@ -8,7 +8,8 @@ from django.urls import reverse
 
 from annotation.models import Purpose, Study
 from metrics.league import protocols
-from metrics.models import ScoreRun
+from metrics.league.rows import Test as OfAll
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -194,3 +195,10 @@ def test_settings_of_the_kind_are_compared_and_no_others():
     pair[1].tasks.get().units.get().options.update(expected=[5])
     assert named() == {"wording", "checks"}
     assert {"threshold"} <= named("prevalence")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(None, ""), (0.0004, "p < 0.001"), (0.001, "p = 0.001"), (0.0466, "p = 0.047")]
+)
+def test_the_p_of_a_test_is_shown_with_three_digits(value, shown):
+    assert OfAll("share", Score(value=value)).shown == shown

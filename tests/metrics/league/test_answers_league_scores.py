@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from annotation.models import Response, Study
+from metrics.core.stats.scales import Scale
+from metrics.league import stats
 from metrics.league.data.answers import read_answers
 from metrics.league.kinds import KINDS
 from metrics.score_runs import registry
@@ -162,6 +164,24 @@ def test_an_attribute_counts_once_whatever_its_number_of_ratings():
             factories.response(unit, values=[value])
     mean = league(VISUAL_NATURE, "a")["", "study: a", "mean_score"]
     assert (mean.value, mean.n) == (pytest.approx(3), 2)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_influences_of_a_mean_of_attributes_are_those_of_their_weights(times):
+    """With as many ratings of each attribute those of a plain mean; of one with more, each weighs less."""
+    values = np.array([1.0, 3.0, 5.0, 4.0] + [2.0] * 2 * (times - 1))
+    items = np.array([9, 9, 7, 7] + [9] * 2 * (times - 1))
+    who, scale = np.arange(len(values)), Scale(1, 5)
+    found = stats.mean_of_items(values, items, who, scale).influences
+    order = np.argsort(items, kind="stable")
+    weights = np.where(items == 9, 1 / (4 * times), 1 / 4)
+    assert found.images.mass.tolist() == [0.5, 0.5]
+    assert (found.step, found.least) == (4 / 4, 1 / (4 * times))
+    assert found.annotators.mass == pytest.approx(weights)
+    if times == 1:
+        plain = stats.mean_rating(values[order], items[order], who[order], scale).influences
+        assert found.images.change == pytest.approx(plain.images.change)
+        assert (found.step, found.least) == (plain.step, plain.least)
 
 
 @pytest.mark.parametrize("kind", METRICS)

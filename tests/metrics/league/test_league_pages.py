@@ -77,6 +77,8 @@ def test_three_studies_are_asked_for_computed_and_shown(client, lead, django_ass
     assert len(heads) == 3 + 3
     assert all('x="0" y="12">0</text>' in heads[place] for place in (0, 3, 4, 5))  # L from 0
     assert "A dash instead" not in shown
+    assert "Images of a group" not in shown
+    assert "Not all models were shown with the same attributes" not in shown
     assert "3 of 3 people judged several models" in shown
     assert "No setting differs" in shown
     assert "do not have the same protocol" not in shown
@@ -111,6 +113,7 @@ def test_one_study_is_told_how_to_get_a_second_model(client, lead):
     scored("a")
     shown = page(client, "a")
     assert "A league needs a second model" in shown
+    assert "A dash instead" not in shown
     assert reverse("setup") not in shown
     lead.user_permissions.add(factories.Permission.objects.get(codename="add_study"))
     assert f'href="{reverse("setup")}"' in page(client, "a")
@@ -299,6 +302,8 @@ def test_the_api_gives_the_league_and_what_differs(client, lead):
     assert [each["name"] for each in found["tests"]] == ["o_p", "p", "theta_p"]
     assert len(found["units"]) == 3
     assert [each["name"] for each in found["units"][0]["scores"]] == ["l_stereo", "theta"] * 3
+    apart = [(one["spread_q"]["value"], -one["spread"]["value"]) for one in found["units"]]
+    assert apart == sorted(apart)
     assert found["protocol"] == [
         {
             "name": "threshold",

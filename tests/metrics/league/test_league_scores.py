@@ -114,6 +114,7 @@ def test_groups_that_are_not_in_all_models_are_left_out_of_the_means():
         assert found["", part, "l_stereo"].n == 1
         assert found["", part, "l_stereo"].value == found["Mexican", part, "l_stereo"].value
     assert ("Nepali", "model: a/images-a", "l_stereo") not in found
+    assert ("Nepali", "", "left_out_defined") not in found
 
 
 def test_a_group_with_a_single_image_in_one_model_is_left_out():

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
-from annotation.models import Box, Judgement, OptionRole, Study, TaskKind
+from annotation.models import (
+    Annotator,
+    Box,
+    IdentityGroup,
+    Judgement,
+    OptionRole,
+    ProfileAnswer,
+    Study,
+    TaskKind,
+)
+from metrics.core.stats.differences import false_discovery
 from metrics.machine_judges.scores.agreement import judge_agreement_scores
+from metrics.machine_judges.stats import shares
+from metrics.score_runs import registry
+from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.metric import NothingToCompute
 from metrics.score_runs.rows import Inputs
 from tests import factories
@@ -16,8 +30,8 @@ from tests.metrics.machine_judges.judged import answer, judge, planned
 
 pytestmark = pytest.mark.django_db
 
-TEXTS = ("hat", "poor")
-REGIONS = {"Mexican": "Latin America", "Nepali": "South Asia"}
+TEXTS = ("poor", "hat")
+REGIONS = {"Nepali": "South Asia", "Mexican": "Latin America"}
 IMAGES = 8
 PEOPLE = 5
 
@@ -79,15 +93,26 @@ def test_a_judge_that_answers_as_most_people_agrees_more_than_they_do(study):
     units = len(REGIONS) * IMAGES * len(TEXTS)
     row = of(found, "judge_percentage")
     assert (row.n, row.k, row.value) == (PEOPLE * units, 4 * units, 80)
+    assert 50 < row.low < 80 < row.high <= 100
     row = of(found, "people_percentage")
     assert (row.n, row.k, row.value) == (10 * units, 6 * units, 60)
-    assert of(found, "percentage_difference").value == pytest.approx(20)
-    assert of(found, "percentage_difference").low > 0
+    row = of(found, "percentage_difference")
+    assert (row.value, row.n) == (pytest.approx(20), (PEOPLE + 10) * units)
+    assert 1 < row.low < 20 < row.high
     assert of(found, "percentage_difference_p").value <= of(found, "percentage_difference_q").value < 0.01
     assert of(found, "judge_kappa").value == pytest.approx(0.6)
-    assert of(found, "judge_kappa").n == units
+    assert of(found, "judge_kappa").n == of(found, "people_alpha").n == units
     assert of(found, "judge_percentage", attribute="hat").n == PEOPLE * units / 2
     assert of(found, "judge_percentage", group="Nepali").n == PEOPLE * units / 2
+    listed = [(part[16:], *about) for name, part, *about in found if name == "judge_percentage"]
+    assert listed[1:] == [
+        ("; region: Latin America", "", ""),
+        ("; region: South Asia", "", ""),
+        ("", "Mexican", ""),
+        ("", "Nepali", ""),
+        ("", "", "hat"),
+        ("", "", "poor"),
+    ]
     assert not any(name == "unusable" and part for name, part, *_ in found)
     assert not any("annotators" in part for _, part, *_ in found)
     assert found["unusable", "", "", ""].value == 0
@@ -119,14 +144,27 @@ def test_a_judge_that_is_wrong_in_one_region_is_wrong_there_only(study):
     for name in ("South Asia", "Latin America"):
         assert of(found, "people_percentage", f"; region: {name}").value == 60
     assert of(found, "percentage_difference_q", "; region: South Asia").value < 0.01
+    p, q = (
+        [
+            of(found, f"{measure}_difference_{one}", f"; region: {name}").value
+            for name in ("South Asia", "Latin America")
+            for measure in ("percentage", "kappa")
+        ]
+        for one in "pq"
+    )
+    assert q == pytest.approx(false_discovery(p))
+    assert q != p
     assert of(found, "percentage_difference", "; region: Latin America").value > 0
 
 
 def test_confusion_adds_up(study):
-    found = scores(study, judge(study, TaskKind.DEPICTION, as_most))
+    found = scores(study, judge(study, TaskKind.DEPICTION, as_most), clustered=True)
     rows = {part: row for (name, part, *_), row in found.items() if name == "confusion"}
     whole = of(found, "judge_percentage")
     assert sum(row.k for row in rows.values()) == whole.n
+    assert {row.n for row in rows.values()} == {whole.n / 2}
+    assert all(row.value == row.k / row.n for row in rows.values())
+    assert all(row.low < row.value < row.high for row in rows.values())
     assert rows["people: 1; judge: 1"].k + rows["people: 0; judge: 0"].k == whole.k
     for value in (0, 1):
         assert sum(rows[f"people: {value}; judge: {each}"].value for each in (0, 1)) == pytest.approx(1)
@@ -148,6 +186,9 @@ def test_samples_count_once_and_show_how_stable_the_judge_is(study):
     # of two answers after the first, the second of the two is another in half of the units
     assert (row.n, row.k) == (2 * units, units + units / 2)
     assert row.low < row.value == 0.75 < row.high
+    of_images = np.repeat(np.arange(units / len(TEXTS)), 2 * len(TEXTS))
+    alike = shares.share_alike(np.tile([1, 1, 1, 0], len(of_images) // 4), of_images, clustered=True)
+    assert (row.low, row.high) == pytest.approx((alike.interval.low, alike.interval.high))
 
 
 def test_another_order_that_changes_the_answer_shows(study):
@@ -160,26 +201,37 @@ def test_another_order_that_changes_the_answer_shows(study):
     found = scores(study, judge(study, TaskKind.DEPICTION, by_order, again=6, name="by-order"))
     row = found["stability", "variant: order", "", ""]
     assert (row.n, row.k) == (12, 6)
+    assert ("stability", "variant: samples", "", "") not in found
     assert of(found, "judge_percentage").value == 80  # what is asked again is no verdict
 
 
 def test_what_cannot_be_read_is_counted_and_its_units_are_compared_with_nobody(study):
-    run = planned(study, TaskKind.DEPICTION)
+    run = planned(study, TaskKind.DEPICTION, again=2)
     unread = iter(["I cannot see", *['{"chosen": []}'] * 2])
-    found = scores(study, answer(run, lambda job: next(unread, '{"chosen": ["A"]}')))
+
+    def text(job) -> str:
+        """What is asked again cannot be read, and is not counted."""
+        return next(unread, '{"chosen": ["A"]}') if job.key.endswith(".base") else "I cannot see"
+
+    found = scores(study, answer(run, text))
     asked = len(REGIONS) * IMAGES
     assert found["unusable", "problem: nothing", "", ""].value == 2 / asked
-    assert found["unusable", "", "", ""].k == 3
+    assert (found["unusable", "", "", ""].k, found["unusable", "", "", ""].n) == (3, asked)
+    parts = [part for name, part, *_ in found if name == "unusable"]
+    assert parts == ["", "problem: nothing", "problem: unreadable"]
     assert of(found, "judge_percentage").n == (asked - 3) * len(TEXTS) * PEOPLE
     assert of(found, "people_percentage").n == (asked - 3) * len(TEXTS) * 10
 
 
 def test_a_judge_of_whom_nothing_can_be_read_has_what_was_wrong_with_its_answers(study):
-    found = scores(
-        study, answer(planned(study, TaskKind.DEPICTION), lambda job: "I cannot see"), clustered=True
-    )
+    run = answer(planned(study, TaskKind.DEPICTION), lambda job: "I cannot see")
+    found = scores(study, run, clustered=True)
     assert {name for name, *_ in found} == {"unusable"}
     assert found["unusable", "problem: unreadable", "", ""].value == 1
+    left = run.answers.latest("pk")
+    run.answers.exclude(pk=left.pk).delete()
+    run.jobs.filter(pk=left.job_id).update(key="1.order")  # which was not asked
+    assert scores(study, run) == {}
 
 
 def test_a_person_who_saw_an_attribute_on_two_pages_is_not_compared_with_themselves(study):
@@ -187,7 +239,13 @@ def test_a_person_who_saw_an_attribute_on_two_pages_is_not_compared_with_themsel
     before = scores(study, judge(study, TaskKind.DEPICTION, as_most, name="before"))
     second = factories.page_unit(unit.task, picture=unit.image, page=2, texts=TEXTS)
     factories.responses((second, [0, 1, 0], given.annotator) for given in unit.responses.all())
-    after = scores(study, judge(study, TaskKind.DEPICTION, as_most, name="after"))
+
+    def as_most_at_first(option, *_) -> int:
+        """And the contrary on the second page, which is no verdict."""
+        right = as_most(option)
+        return 1 - right if option.attribute and option.unit.page == 2 else right
+
+    after = scores(study, judge(study, TaskKind.DEPICTION, as_most_at_first, name="after"))
     for name in ("judge_percentage", "people_percentage"):
         assert of(after, name) == of(before, name)
 
@@ -202,14 +260,24 @@ def test_boxes_are_compared_where_the_judge_drew_some(study):
         there = option.unit.image.group.region == latin
         return int(there and option.attribute is not None and option.attribute.text == "hat")
 
-    run = judge(study, TaskKind.DEPICTION, hats_there, boxes=lambda option: [[0, 0, 100, 50]])
+    run = judge(
+        study,
+        TaskKind.DEPICTION,
+        hats_there,
+        boxes=lambda option: [[0, 0, 100, 12 * option.unit.image.index]],
+    )
     found = scores(study, run, clustered=True)
     hats = (PEOPLE - 1) * IMAGES // 2  # in the other images one person draws a hat alone
     row = of(found, "judge_iou")
-    assert (row.value, row.n) == (0.5, hats)
+    assert (row.value, row.n) == (pytest.approx(0.6), hats)  # 0.24, 0.48, 0.72 and 0.96
+    assert row.low < row.value < row.high
     assert of(found, "people_iou").value == 1
-    assert of(found, "people_iou").n < of(found, "people_percentage").n
-    assert of(found, "iou_difference").value == -0.5
+    assert (
+        of(found, "people_iou").n == 6 * IMAGES // 2
+    )  # of the four people who draw them, where the judge does
+    apart = of(found, "iou_difference")
+    assert apart.value == pytest.approx(-0.4)
+    assert apart.low < apart.value < apart.high
     assert of(found, "judge_iou", f"; region: {latin}").n == hats
     assert ("judge_iou", "reading: nominal; region: South Asia", "", "") not in found
 
@@ -224,6 +292,7 @@ def test_unsure_has_no_place_on_the_scale_of_the_judge_either():
     assert (row.n, row.k) == (5, 5)
     assert of(found, "people_percentage", level="ordinal").n == 1 + 3
     assert not any("region" in part for _, part, *_ in found)
+    assert scores(study, run, by="pool") == found  # an attribute has no region that people are of
 
 
 def test_groups_of_annotators_are_beside_the_judge_unless_they_are_small():
@@ -240,6 +309,22 @@ def test_groups_of_annotators_are_beside_the_judge_unless_they_are_small():
     row = of(found, "judge_percentage", "; annotators: out-region")
     assert (row.value, row.n) == (0, 8)
     assert of(found, "people_percentage", "; annotators: out-region").value == 100
+
+
+def test_a_group_of_annotators_is_listed_in_all_regions_and_then_in_each(study):
+    ProfileAnswer.objects.bulk_create(
+        ProfileAnswer(annotator=one, field="gender", value="g" * 200) for one in Annotator.objects.all()
+    )
+    found = scores(study, judge(study, TaskKind.DEPICTION, as_most), by="gender")
+    rows = {
+        part: row for (name, part, *_), row in found.items() if "g" * 9 in part and name.startswith("judge_p")
+    }
+    assert [part.partition("annotators")[0] for part in rows] == [
+        f"reading: nominal; {region}" for region in ("", "region: Latin America; ", "region: South Asia; ")
+    ]
+    whole = of(found, "judge_percentage").n
+    assert [row.n for row in rows.values()] == [whole, whole / 2, whole / 2]
+    assert max(map(len, rows)) < 200
 
 
 def test_few_people_show_no_difference_but_its_size():
@@ -259,3 +344,18 @@ def test_a_judge_that_is_not_there_and_another_grouping_are_refused(study):
         judge_agreement_scores(Inputs(study, parameters={"judge": "nobody", "by": "none"}))
     with pytest.raises(ValueError, match="by none, gender, origin, pool; not by 'age'"):
         judge_agreement_scores(Inputs(study, parameters={"judge": "x", "by": "age"}))
+
+
+def test_scores_are_out_of_date_when_annotators_or_regions_are_others(study):
+    run = judge(study, TaskKind.DEPICTION, as_most)
+
+    def digests():
+        entry = registry.get("judge_agreement")
+        return [inputs_digest(study, entry, {"judge": run.name, "by": by}) for by in ("none", "gender")]
+
+    first = digests()
+    ProfileAnswer.objects.create(annotator=Annotator.objects.first(), field="gender", value="woman")
+    second = digests()
+    assert [one == other for one, other in zip(first, second, strict=True)] == [True, False]
+    IdentityGroup.objects.filter(name="Nepali").update(region="Middle East")
+    assert [one == other for one, other in zip(second, digests(), strict=True)] == [False, False]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import Box, TaskKind
+from annotation.models import Box, Response, TaskKind
 from tests import factories
 from tests.metrics import cast, votes_cast
 from tests.metrics.machine_judges.judged import judge
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_what_one_person_drew_alone_is_on_neither_side_of_the_boxes():
-    """On six images two people draw the same box, on six one of three draws half of the judge's."""
+    """On six images two people draw nearly the judge's box, on six one of three draws half of it."""
     study = factories.study()
     task = factories.task(study, kind=TaskKind.DEPICTION)
     people = [factories.annotator() for _ in range(3)]
@@ -32,15 +32,26 @@ def test_what_one_person_drew_alone_is_on_neither_side_of_the_boxes():
         study,
         TaskKind.DEPICTION,
         lambda option, *_: int(option.attribute is not None),
-        boxes=lambda option: [[0, 0, 100, 100]],
+        boxes=lambda option: [[0, 0, 100, 100 - option.unit.image.index]],
     )
     found = scores(study, run, clustered=True)
     for about in ({}, {"group": "Mexican"}, {"attribute": "hat"}):
         judged, others, apart = (
             of(found, name, **about) for name in ("judge_iou", "people_iou", "iou_difference")
         )
-        assert (judged.value, others.value, apart.value) == (1, 1, 0)
+        assert (judged.value, others.value, apart.value) == pytest.approx((0.965, 1, -0.035))
         assert (judged.n, others.n, apart.n) == (12, 6, 18)
+        assert judged.low < judged.value < judged.high
+        assert apart.low is None  # of three people
+    again = factories.task(study, kind=TaskKind.DEPICTION, version=2)
+    unit = factories.page_unit(again, picture=picture, texts=("hat",))
+    for person in people:  # draw something about the last image in another version of the task
+        drawn = factories.response(unit, values=[1, 0], who=person).judgements.get(value=1)
+        Box.objects.create(judgement=drawn, x0=0, y0=0, x1=9, y1=9, **size)
+    Response.objects.filter(unit__task=task).update(annotator=None)  # now nobody knows who drew what
+    found = scores(study, run)
+    for name, number in (("judge_iou", 12), ("people_iou", 6)):
+        assert of(found, name).n == number
 
 
 def test_confusion_is_of_units_with_one_answer_too():
@@ -48,6 +59,10 @@ def test_confusion_is_of_units_with_one_answer_too():
     found = scores(study, judge(study, TaskKind.VISUAL_NATURE, lambda *_: 5))
     assert (of(found, "judge_percentage").n, of(found, "judge_percentage").k) == (2, 0)
     assert found["confusion", "people: 5; judge: 5", "", ""].k == 1
+    about = {attribute for name, *_, attribute in found if name == "judge_percentage"}
+    assert about == {"", "kind"}
+    # chance is that of other units, of which there are none
+    assert not {name for name, *_ in found} & {"judge_kappa", "people_alpha", "kappa_difference"}
 
 
 def test_a_group_of_which_two_count_is_not_shown():
@@ -64,3 +79,23 @@ def test_a_group_of_which_two_count_is_not_shown():
     found = scores(study, judge(study, TaskKind.PREVALENCE, lambda *_: 1), by="pool")
     assert of(found, "people_percentage").n == 20
     assert not any("annotators: in-region" in part for _, part, *_ in found)
+
+
+def test_who_was_unsure_does_not_count_where_unsure_is_no_answer():
+    """Three women, of whom one is unsure: as two they are not shown, nor the men, who are all others."""
+    study = factories.study()
+    task = factories.task(study, kind=TaskKind.ASSOCIATION, strata=("any",) * 7)
+    unit = votes_cast.association_unit(task, "Mexican", "poor")
+    for value, gender in ((0, "woman"), *[(3, "woman")] * 2, *[(3, "man")] * 4):
+        factories.response(unit, values=[value], who=factories.annotator(profile={"gender": gender}))
+    found = scores(study, judge(study, TaskKind.ASSOCIATION, lambda *_: 3), by="gender")
+    shown = {part.partition(";")[0] for _, part, *_ in found if "annotators" in part}
+    assert shown == {"reading: nominal"}
+
+
+def test_people_who_are_not_identified_are_not_counted_as_few():
+    study = cast.visual_study({"hat": [5, 5], "kind": [1, 2]}, strata=("any", "any"))
+    run = judge(study, TaskKind.VISUAL_NATURE, lambda option, *_: 5 if option.attribute.text == "hat" else 1)
+    assert Response.objects.filter(annotator=None).count() == 4
+    apart = of(scores(study, run, clustered=True), "percentage_difference")
+    assert apart.low < apart.value == 25 < apart.high

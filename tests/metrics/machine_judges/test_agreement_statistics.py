@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from metrics.agreement.stats import across
+from metrics.agreement.stats import across, coefficients
 from metrics.agreement.stats.cell_influences import difference_influences
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.machine_judges.scores.small_groups import shown_groups
@@ -90,6 +90,37 @@ def test_both_sides_are_those_of_plain_loops_over_pairs(seed, level):
     assert found.share.value == pytest.approx(found.judge.share.value - found.people.share.value)
     assert found.coefficient.value == pytest.approx(judge[2] - people[2])
     assert found.annotators == len({row[2] for row in of_several(rows)})
+    for side in (found.judge, found.people):  # none were asked for
+        assert side.share.interval is side.coefficient.interval is None
+    assert math.isnan(found.share.p)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_people_have_the_intervals_of_the_scores_of_agreement(alike):
+    """Also where nothing varies, as with a pair that differs about everything."""
+    rows, verdicts = answers_of(3)
+    if alike:
+        rows = [(image, image, -1, said) for image in range(9) for said in (0, 1)]
+    found = found_of(rows, verdicts, clustered=True).people
+    within = coefficients.within(as_table(rows, verdicts)[0], VALUES, level="nominal", clustered=True)
+    assert found.share.interval == within.share.interval
+    assert found.coefficient.interval == within.alpha.interval
+    assert found.coefficient.interval.low < found.coefficient.interval.high
+
+
+def test_a_verdict_is_wanted_for_each_answer():
+    table, chosen = as_table(*answers_of(0))
+    with pytest.raises(
+        ValueError, match=f"verdicts has shape .{len(chosen) - 1},.; .{len(chosen)},. is needed"
+    ):
+        judge_cells(table, chosen[:-1])
+
+
+def test_shares_do_not_differ_by_more_than_everything():
+    """Of four units on which two people agree, the judge agrees with them about one."""
+    rows = [(unit, unit, person, 0) for unit in range(4) for person in (1, 2)]
+    found = found_of(rows, {0: 0, 1: 1, 2: 1, 3: 1}, clustered=True)
+    assert (found.share.value, found.share.interval.low) == (-0.75, -1)
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -141,6 +172,7 @@ def test_the_interval_of_the_difference_is_that_of_leaving_out_each_image():
     jackknife = math.sqrt(39 / 40 * ((without - without.mean()) ** 2).sum())
     half = (found.share.interval.high - found.share.interval.low) / 2
     assert half == pytest.approx(2.03 * jackknife, rel=0.05)
+    assert found.annotators is None
 
 
 def test_people_are_the_same_on_both_sides_of_the_difference():
@@ -204,6 +236,18 @@ def test_boxes_of_the_judge_and_of_people_are_means_of_their_pairs():
     assert (found.judge.value, found.people.value) == pytest.approx((0.5, 0.6))
     assert found.difference.value == pytest.approx(-0.1)
     assert found.difference.interval.low < -0.1 < found.difference.interval.high
+    assert found.annotators == 3
+    without = boxes_beside(judge, people)
+    assert without.judge.interval is without.people.interval is None
+    unknown = boxes_beside(replace(judge, second=np.array([7, -1, 9])), people, clustered=True)
+    assert unknown.annotators is None
+    apart = Cells(np.array([[0.1, 1], [0, 1], [0, 1]]), np.arange(3), np.full(3, -1), np.full(3, -1))
+    alike = Cells(np.ones((3, 2)), np.arange(3), np.full(3, -1), np.full(3, -1))
+    assert boxes_beside(apart, alike, clustered=True).difference.interval.low == -1
+    # of three pairs, a person's boxes are in two where people are compared with each other
+    many = Cells(np.ones((30, 2)), np.arange(30), np.full(30, -1), np.full(30, -1))
+    equal = boxes_beside(many, many, clustered=True)
+    assert equal.judge.interval.low > equal.people.interval.low + 0.05
 
 
 def test_answers_after_the_first_are_compared_with_the_first():
@@ -212,6 +256,22 @@ def test_answers_after_the_first_are_compared_with_the_first():
     alike = shares.share_alike(same, [1, 2, 2], clustered=True)
     assert alike.value == pytest.approx(1 / 3)
     assert alike.interval.low < 1 / 3 < alike.interval.high
+    assert shares.share_alike(same, [1, 2, 2]).interval is None
+    many = shares.share_alike([1, 1, 1, 0] * 10, np.repeat(np.arange(20), 2), clustered=True)
+    assert 0.5 < many.interval.low < many.value == 0.75 < many.interval.high
+
+
+@pytest.mark.parametrize("image_of", [int, math.isqrt], ids=["one unit an image", "several"])
+def test_a_confusion_is_as_sure_as_the_units_in_which_people_gave_the_value(image_of):
+    rows = [(image_of(unit), unit, -1, int(unit % 3 == 0)) for unit in range(64)]
+    verdicts = {unit: int(unit % 6 == 0) for unit in range(64)}
+    found = shares.confusion(*as_table(rows, verdicts), clustered=True)
+    for value in (0, 1) if image_of is int else (1,):
+        own = [(verdicts[unit] == value, image) for image, unit, _, said in rows if said == value]
+        [share] = [each.share for each in found if each.people == each.judge == value]
+        alike = shares.share_alike(*zip(*own, strict=True), clustered=True)
+        assert share.value == alike.value == 1 - value / 2
+        assert share.interval.low == pytest.approx(alike.interval.low)
 
 
 class TestGroupsThatMayBeShown:

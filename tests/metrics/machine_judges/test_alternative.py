@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -140,6 +141,22 @@ def test_items_with_one_answer_and_annotators_with_few_items_are_left_out():
 def test_two_answers_of_a_person_about_an_item_are_refused():
     with pytest.raises(ValueError, match="two answers"):
         compare([1, 1], [5, 5], [0, 1], [0, 0], alignment=Alignment.ACCURACY)
+
+
+@pytest.mark.parametrize(("values", "judged"), [([0], [0, 0]), ([0, 0], [0])])
+def test_an_answer_without_a_value_or_the_judges_is_refused(values, judged):
+    with pytest.raises(ValueError, match="There are 2 answers, with values of shape"):
+        compare([1, 1], [5, 6], values, judged, alignment=Alignment.ACCURACY)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "least", "message"),
+    [(-0.1, 2, "epsilon is -0.1"), (1.1, 2, "epsilon is 1.1"), (0.1, 1, "least is 1"), (1.0, 2, "")],
+)
+def test_a_test_with_numbers_out_of_range_is_refused(epsilon, least, message):
+    compared = compare([1, 1, 2, 2], [5, 6, 5, 6], [0] * 4, [0] * 4, alignment=Alignment.ACCURACY)
+    with pytest.raises(ValueError, match=message) if message else nullcontext():
+        assert alternative_test(compared, epsilon=epsilon, least=least).wins.all()
 
 
 def test_every_annotator_weighs_as_much_in_the_interval():

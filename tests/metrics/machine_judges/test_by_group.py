@@ -99,6 +99,29 @@ def test_groups_of_many_items_are_strata():
     assert mine == pytest.approx(apart.standard_errors()[0][0], rel=0.005)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "said", "together"),
+    [
+        ((10, 10), (0, 1), False),
+        ((9, 12), (0, 1), True),
+        ((6, 6, 6), (0, 0, 1), True),
+        ((20, 5, 20), (0, 0, 1), False),
+    ],
+)
+def test_a_stratum_has_ten_items_of_groups_of_about_the_same_size(sizes, said, together):
+    """Answers that differ between groups only: strata have no uncertainty, groups that are one have."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    people = ratings(np.array(said)[groups], np.arange(len(groups)), groups)
+    everywhere = np.repeat(np.arange(len(sizes)), 20)
+    rest = ratings(everywhere % 2, 100 + np.arange(len(everywhere)), everywhere)
+    found = by_group(people, people, rest, dict.fromkeys(range(len(sizes)), 40), SHARE)
+    assert found.people.influences.images.change.any() == together
+    few = by_group(
+        people, people, rest.only(np.arange(len(everywhere)) % 20 < 9), {0: 40, 1: 40, 2: 40}, SHARE
+    )
+    assert few.people.influences.images.change.any()  # nine of each in the rest
+
+
 def test_a_group_that_was_drawn_whole_counts_with_peoples_mean():
     people = ratings([1, 0, 0], [1, 2, 3], [7, 8, 8])
     part = ratings([0, 1, 0], [1, 2, 3], [7, 8, 8])
@@ -110,6 +133,22 @@ def test_a_group_that_was_drawn_whole_counts_with_peoples_mean():
     assert found.judge.value == pytest.approx(0.2 * 0 + 0.8 * 0.75)
     # its item varies as the others do: the interval is not that of the other group alone
     assert 1 in found.people.influences.images.labels[found.people.influences.images.change[:, 0] != 0]
+
+
+@pytest.mark.parametrize(("elsewhere", "of_judge"), [([(1, 4, 7)], 0.2 * 1 + 0.8 * 0.75), ([], 0.75)])
+def test_a_group_that_the_judge_did_not_answer_about_in_the_part_counts_with_peoples_mean(
+    elsewhere, of_judge
+):
+    """Nor in the rest, where the judge's score is that of the other group."""
+    people = ratings([1, 0, 0], [1, 2, 3], [7, 8, 8])
+    part = ratings([1, 0], [2, 3], [8, 8])
+    rest = ratings(*zip(*elsewhere, (1, 5, 8), (1, 6, 8), strict=True))
+    found = by_group(people, part, rest, {7: 1, 8: 4, 9: 50}, SHARE)  # nobody was asked about the third
+    both = combine(found.people, found.part, found.rest, SHARE, tuning=1.0)
+    assert both.value == pytest.approx(0.2 * 1 + 0.8 * (0 + 1 - 0.5))
+    assert found.judge.value == pytest.approx(of_judge)
+    _, alone = weighted_mean([1, 0], [1, 1], [2, 3], [-1, -1], SHARE)
+    assert found.part.influences.images.change == pytest.approx(0.8 * alone.images.change)
 
 
 def test_without_a_group_in_part_and_rest_there_is_nothing_to_combine():

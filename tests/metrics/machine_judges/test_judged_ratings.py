@@ -200,6 +200,9 @@ def test_with_equal_weights_a_mean_has_the_influences_of_a_plain_one():
     assert mean == 3.2
     assert found.standard_errors()[0] == pytest.approx(plain.standard_errors()[0])
     assert found.step == plain.step
+    _, alone = weighted_mean([1, 2, 3], [1, 1, 4], [1, 2, 3], [-1] * 3, Scale(1, 5), strata=[0, 0, 1])
+    assert (alone.least, alone.step) == pytest.approx((2 / 3, 4 * 2 / 3))  # of the stratum that counts most
+    assert np.isnan(alone.images.change[:, 0]).tolist() == [False, False, True]
     with pytest.raises(ValueError, match="no rating"):
         weighted_mean([], [], [], [], Scale(1, 5))
 

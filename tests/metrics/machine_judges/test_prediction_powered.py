@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from metrics.core.stats import clustered
-from metrics.core.stats.scales import NUMBER, SHARE, Scale
+from metrics.core.stats.scales import NUMBER, RATIO, SHARE, Scale
 from metrics.machine_judges.stats.prediction_powered import combine
 from tests.metrics.machine_judges.partly_judged import Partly, estimates, mean_estimate
 
@@ -68,6 +68,8 @@ def test_a_judge_that_says_the_opposite_is_not_relied_on():
     own, *_ = as_estimates(people, part, rest)
     assert (found.tuning, found.value) == (0.0, own.value)
     assert found.interval == clustered.intervals([own.value], own.influences, NUMBER)[0]
+    # nor more than a person, who varies five times as much
+    assert combine(*as_estimates(5 * people, part, rest), NUMBER).tuning == 1.0
 
 
 STUDIES = 300
@@ -130,6 +132,20 @@ def test_a_combined_share_never_leaves_its_scale():
     found = combine(people, part, rest, SHARE, tuning=1.0)
     assert (found.value, found.interval.low) == (0.0, 0.0)
     assert 0.0 < found.interval.high < 1.0
+    opposite = [replace(each, value=1 - each.value) for each in (people, part, rest)]
+    above = combine(*opposite, SHARE, tuning=1.0)
+    assert (above.value, above.interval.high) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("scale", [SHARE, RATIO, NUMBER, Scale(1.0, 5.0)])
+def test_a_judge_that_always_says_the_same_leaves_the_interval_of_people(scale):
+    first, width = (0.0, 1.0) if scale.width == 1 else (scale.low, scale.width)
+    about, nobody = np.arange(5), np.full(5, -1)
+    people = mean_estimate(first + width * np.array([0.2, 0.5, 0.9, 0.4, 0.1]), about, nobody, scale)
+    judge = mean_estimate(np.full(5, first + width / 2), about, nobody, scale)
+    found = combine(people, judge, judge, scale, tuning=1.0).interval
+    (alone,) = clustered.intervals([people.value], people.influences, scale)
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
 
 
 def test_where_nothing_varies_it_is_people_alone():
@@ -140,6 +156,11 @@ def test_where_nothing_varies_it_is_people_alone():
     assert (found.value, found.tuning, found.interval) == (0.0, 0.0, alone)
     single = mean_estimate([2.0], [99], [-1], Scale(1.0, 5.0))
     assert combine(single, single, rest, Scale(1.0, 5.0)).tuning == 0.0
+    undefined = replace(rest, value=float("nan"))
+    assert combine(rest, undefined, rest, SHARE, tuning=1.0).value == rest.value
+    unknown = replace(rest, influences=rest.influences.scaled(np.nan))
+    assert combine(unknown, rest, nothing, SHARE).tuning == 0.0
+    assert combine(nothing, rest, rest, SHARE, tuning=1.0).interval is clustered.NONE
 
 
 def test_an_item_in_part_and_rest_has_one_change():

@@ -17,7 +17,7 @@ from generation.runs.services import start
 from metrics.machine_judges.answers_csv import stream_answers
 from metrics.machine_judges.data import answers_stamp, read_items, read_judge
 from metrics.machine_judges.parsing import Problem
-from metrics.machine_judges.readings import PROBLEMS, counted_problems
+from metrics.machine_judges.readings import PROBLEMS, Judged, ReadingsBuilder, counted_problems, verdicts
 from tests.metrics import cast
 from tests.metrics.machine_judges.judged import answer, judge, planned
 
@@ -143,3 +143,22 @@ def test_the_same_judge_asked_twice_gives_the_same_rows(task, tmp_path, settings
         rows.append([line.replace(name, "") for line in "".join(stream_answers(run, study)).splitlines()])
     assert len(rows[0]) > 4
     assert rows[0] == rows[1]
+
+
+def test_of_equally_frequent_values_the_first_sample_counts_however_answers_were_read():
+    built = ReadingsBuilder(("base",))
+    for sample, value in ((4, 1), (3, 5), (2, 1), (1, 5), (5, 2)):
+        built.add(7, "base", sample, [Judged(0, value)])
+    found = verdicts(built.result())
+    assert (found.values.tolist(), found.samples.tolist(), found.alike.tolist()) == ([5], [5], [2])
+    assert not len(verdicts(built.result(), "order").values)
+
+
+def test_the_boxes_of_a_verdict_are_those_of_the_first_sample_with_its_value():
+    built = ReadingsBuilder(("base",))
+    for sample, right in ((1, None), (2, 20), (3, 30)):
+        boxes = [] if right is None else [(0, 0, right, 10)]
+        built.add(7, "base", sample, [Judged(0, len(boxes), boxes=boxes), Judged(1, 0)])
+    found = verdicts(built.result())
+    assert (found.values.tolist(), found.alike.tolist()) == ([1, 0], [2, 3])
+    assert (found.boxes.tolist(), found.corners.tolist()) == ([0], [[0, 0, 20, 10]])

@@ -126,8 +126,9 @@ def test_the_assumed_shares_and_agreement_are_those_of_the_model():
         assert second["l_stereo"] == pytest.approx(0.35, abs=1e-4)
     agreed = with_agreement(Design(), 0.4, shares=(0.2, 0.1), numbers=(6, 6), apart=0.5)
     assert Assumptions(agreed).true_values()["alpha"] == pytest.approx(0.4, abs=1e-3)
-    with pytest.raises(ValueError, match="between"):
-        with_agreement(Design(), 0.0, shares=(0.4, 0.05), numbers=(6, 6), apart=1.0)
+    for alpha in (0.0, 0.95):
+        with pytest.raises(ValueError, match=f"An alpha of {alpha:g} .* between 0.30 and 0.90"):
+            with_agreement(Design(), alpha, shares=(0.4, 0.05), numbers=(6, 6), apart=1.0)
     assert logits_of(Design(), 0.2, 1).shape == (1,)
 
 
@@ -171,6 +172,67 @@ def test_as_many_studies_are_simulated_as_a_page_can_wait_for(design, studies, m
     assert asked == [studies[0], *[studies[1]] * 12]
 
 
+def test_the_other_designs_are_possible_and_near_the_chosen_one():
+    found = make_plan(Assumptions(Design(images=4, people=4, overlap=3)), Costs(), ["l_stereo"], studies=2)
+    assert {varied: [point.x for point in points] for varied, points in found.curves.items()} == {
+        "images": [3, 4, 6, 8],
+        "people": [3, 4, 6, 8],
+        "overlap": [1, 2, 3, 4],
+    }
+    assert found.studies == (2, 5)
+    curves.check(Assumptions(Design(images=3, people=2, overlap=2)), MEASURES)
+
+
+def test_a_simulation_of_two_models_and_of_alpha_takes_longer():
+    plan = Assumptions(Design(images=10, overlap=4), stereotypical=3, others=7)
+    times = [curves.seconds_of(plan, [name]) for name in ("l_stereo", "difference", "alpha")]
+    assert times == pytest.approx([0.00306, 0.00312, 0.00306 + 0.00236])
+
+
+def test_without_a_difference_one_of_twenty_pairs_differs():
+    assert stats.power_of(0.0, np.ones(3), np.full(3, 1.959964)) == pytest.approx(0.05)
+    assert stats.power_of(3.0, np.ones(3), np.full(3, 1.959964)) == pytest.approx(0.851, abs=1e-3)
+
+
+def _planned(*measures, **values) -> curves.PlanResult:
+    """A plan that nothing was simulated for."""
+    plan = Assumptions(Design(images=30, people=12, overlap=3, of_whole_images=0.25), l_random=0.15, others=4)
+    costs = Costs(groups=2, page_size=6, seconds=36, pay=10)
+    chosen = curves.Point("", plan.design, values, work(plan, costs, measures), is_chosen=True)
+    points = tuple(replace(chosen, varied=varied) for varied in ("images", "people", "overlap"))
+    by_name = {point.varied: (point,) for point in points}
+    true = {"alpha": 0.234}
+    return curves.PlanResult(plan, costs, measures, 7, (200, 27), true, chosen, {}, by_name)
+
+
+def test_the_paragraph_has_every_number_of_the_plan():
+    found = _planned("theta", "difference", theta=1.5, difference=0.06, power=0.81)
+    text = " ".join(sentences.paragraph(found, version="v9").split())
+    assert text.startswith(
+        "Sample size. Each identity group is judged on 30 images, each by 3 of 12 annotators, with 6 "
+        "stereotypical and 4 other attributes. We expect these half-widths of 95 % intervals: θ ×/÷ 1.50; "
+        "difference of L(stereo) ± 6.0 points. The power to find a difference of 5.0 points in L(stereo) "
+        "between two models, with 30 images each and the same annotators, is 81 % (two-sided, p < 0.05, "
+        "before adjusting for several comparisons). We assume that stereotypical attributes are selected in "
+        "20.0 % and others in 15.0 % of answers, with standard deviations in logits of 0.50 between "
+        "attributes, 1.00 between images for an attribute, 0.25 between whole images and 0.50 between "
+        "annotators; this is a Krippendorff's α of 0.23. This takes 720 answers, about 7.2 hours at 36 "
+        "seconds each (2 identity groups, two models), and costs 72.00 at 10 an hour. The numbers are means "
+        "over 200 simulated studies (seed 7), whose"
+    )
+    assert text.partition("Software: ")[2].startswith("v9.")
+
+
+def test_the_rows_of_a_plan_name_what_is_varied():
+    rows = sentences.rows(_planned("l_stereo", "alpha", l_stereo=0.07, alpha=float("nan")))
+    assert [row["varied"] for row in rows] == ["chosen", "images", "annotators", "overlap"]
+    known = {name: value for name, value in rows[0].items() if value is not None}
+    design = {"images": 30, "annotators": 12, "overlap": 3, "l_stereo_half_width": 0.07}
+    cost = {"answers": 360, "hours": 3.6, "hours_per_annotator": 0.3, "cost": 36.0}
+    assert known == {"varied": "chosen"} | design | cost
+    assert tuple(rows[0]) == sentences.COLUMNS
+
+
 def test_the_paragraph_counts_one_identity_group_and_several():
     for groups, words in ((1, "(1 identity group)"), (2, "(2 identity groups)")):
         found = make_plan(SMALL, Costs(groups), ["l_stereo"], studies=2)
@@ -190,7 +252,9 @@ def test_answers_hours_and_cost():
     [
         (Design(people=2, overlap=3), ["theta"], "cannot be judged by 3 of 2"),
         (Design(images=2), ["theta"], "at least 3 images"),
+        (Design(people=1, overlap=1), ["theta"], "at least 3 images and 2 annotators"),
         (Design(), [], "at least one"),
+        (Design(), ["theta", "luck"], "at least one"),
     ],
 )
 def test_what_is_not_possible_is_refused(design, measures, message):
@@ -238,6 +302,28 @@ def test_a_pilot_finds_the_model_that_its_answers_come_from():
     names = ("l_stereo", "l_random", "apart", "of_images", "of_whole_images", "of_people")
     assert [getattr(found, name) for name in names] == pytest.approx(wanted, rel=0.25)
     assert (found.images, found.annotators, found.answers) == (300, 80, 1200)
+    assert found.negative == ()
+
+
+def test_groups_of_a_pilot_count_by_their_answers():
+    """From as few images and people as there may be, of whom as many as may be are not identified."""
+    plans = [Assumptions(Design(images=n, people=5, overlap=4), share) for n, share in ((2, 0.2), (5, 0.6))]
+    sides = [simulated(plan, 0) for plan in plans]
+    half = [np.where(np.arange(len(side.answers)) % 2, side.annotators, -1) for side in sides]
+    kinds = plans[0].kinds
+    given = [(replace(side, annotators=who), kinds) for side, who in zip(sides, half, strict=True)]
+    found = pilot.estimate(given)
+    assert (found.images, found.annotators, found.answers, found.groups) == (5, 5, 28, 2)
+    assert found.l_stereo == pytest.approx(np.concatenate([side.k[:, kinds] for side in sides]).mean())
+
+
+def test_a_pilot_needs_both_kinds_of_attributes_and_annotators_of_several_images():
+    plan = Assumptions(Design(images=8, people=6))
+    side = simulated(plan, 0)
+    everybody_once = replace(side, annotators=np.arange(len(side.annotators)))
+    for given, kinds in ((side, plan.kinds | True), (side, plan.kinds & False), (everybody_once, plan.kinds)):
+        with pytest.raises(pilot.PilotRefused, match="No identity group of this study"):
+            pilot.estimate([(given, kinds)])
 
 
 @pytest.mark.parametrize(
