@@ -197,7 +197,7 @@ def _unit(name: str, array: npt.NDArray[Any], errors: _Errors) -> npt.NDArray[np
             errors.add(
                 f"{name}[{start + row}]: a number is NaN or infinite. Embed it again, or leave the row out."
             )
-        for row in np.flatnonzero(finite & (largest == 0)):
+        for row in np.flatnonzero(largest == 0):
             errors.add(
                 f"{name}[{start + row}]: all its numbers are 0, so it has no direction. Embed it again, or "
                 "leave the row out."

@@ -15,7 +15,7 @@ from annotation.images.shrinking import BROKEN, MAX_PIXELS
 
 MAX_BYTES = 50_000_000
 _FORMATS = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
-_MODES = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA"})
+_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA"})
 _CURE = "Save it again as an 8-bit PNG, JPEG or WebP."
 
 # Chunks that describe the pixels. All others may say something about a person, place or program.
@@ -82,9 +82,9 @@ def _reencode(image: Image.Image) -> CleanImage:
     """The pixels as PNG, upright; the colour profile stays, because it defines the pixels' colours."""
     upright = ImageOps.exif_transpose(image)
     if image.mode not in _MODES:
-        if image.mode not in ("CMYK", "YCbCr", "LAB", "HSV", "RGBX", "RGBa", "La"):
+        if image.mode != "CMYK":
             raise PictureRefused(f"its pixel format is '{image.mode}'. {_CURE}")
-        upright = upright.convert("RGBA" if image.mode in ("RGBa", "La") else "RGB")
+        upright = upright.convert("RGB")
     profile = image.info.get("icc_profile") if upright.mode == image.mode else None
     upright.info = {key: value for key, value in image.info.items() if key == "transparency"}
     stored = io.BytesIO()

@@ -74,7 +74,7 @@ def _sheet(content: bytes, name: str) -> list[list[str]]:
 
 def _cell(value: object) -> str:
     # Excel has no whole numbers
-    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def first_filled(cells: Sequence[Sequence[str]], name: str) -> int:

@@ -220,7 +220,6 @@ class _Reader:
         for block in blocks:
             worker, name, attributes = block.key
             if block.folder:
-                first_row.setdefault(block.folder, block.answer.row)
                 self.log.note("folder_dropped", row=block.answer.row, example=block.folder, count=PAGE_ROWS)
             if len(folders[name] | {block.folder}) > len(folders[name]) > 0:
                 example = f"'{name}', {len(folders[name]) + 1} folders"

@@ -75,7 +75,8 @@ def leftover(settings, *, hours: float) -> Path:
 
 def test_only_what_killed_writers_left_a_day_ago_is_swept(settings):
     assert image_files.sweep_unfinished() == 0  # there is no folder yet
-    old, fresh = leftover(settings, hours=25), leftover(settings, hours=23)
+    old, fresh = leftover(settings, hours=24.1), leftover(settings, hours=23.9)
+    (old.parent / ".part-gone").symlink_to("nowhere")  # as one that its writer has just renamed
     image = Path(default_storage.path(image_files.store(DATA)[0]))
     os.utime(image, (0, 0))
     assert image_files.sweep_unfinished() == 1

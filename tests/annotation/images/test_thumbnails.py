@@ -57,9 +57,12 @@ def test_a_copy_is_upright_and_without_metadata():
     exif = Picture.Exif()
     exif[0x0112] = 6  # turned by a quarter
     exif[0x010F] = "a camera"
-    small = shrink(png(kind="JPEG", exif=exif), side=320)
+    said = {"icc_profile": b"of a camera", "xmp": b"a camera", "comment": b"a camera"}
+    whole = png(kind="JPEG", exif=exif, **said)
+    assert b"camera" not in shrink(whole, side=320, form="JPEG")
+    small = shrink(whole, side=320)
     assert opened(small).size == (160, 320)
-    assert "exif" not in opened(small).info
+    assert not {"exif", "icc_profile", "xmp"} & set(opened(small).info)
     assert b"camera" not in small
 
 
@@ -125,16 +128,15 @@ def test_a_copy_is_made_once_and_cached_privately(client, image, monkeypatch):
     monkeypatch.setattr(thumbnails, "shrink", None)  # it is not called again
     assert client.get(url_of(image)).content == first.content
     assert client.get(url_of(image), headers={"If-None-Match": first["ETag"]}).status_code == 304
+    assert client.get(url_of(image), headers={"If-None-Match": '"0"'}).content == first.content
 
 
 def test_other_sizes_are_not_made(client, image):
     as_lead(client, image)
-    assert [client.get(url_of(image, side)).status_code for side in (640, 0, 321, 10**30)] == [
-        200,
-        404,
-        404,
-        404,
-    ]
+    assert [client.get(url_of(image, side)).status_code for side in (0, 321, 10**30)] == [404, 404, 404]
+    large, small = client.get(url_of(image, 640)), client.get(url_of(image))
+    assert (opened(large.content).width, opened(small.content).width) == (640, 320)
+    assert large["ETag"] != small["ETag"]
 
 
 def test_who_may_not_see_the_image_sees_no_copy(client, image):

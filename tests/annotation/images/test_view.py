@@ -6,7 +6,8 @@ import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
 
-from annotation.models import EnrolmentStatus, TaskKind
+from annotation.images import views
+from annotation.models import EnrolmentStatus, Image, TaskKind
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +39,7 @@ def test_a_lead_sees_the_file_privately_and_as_what_it_is(client):
     assert answer.getvalue() == PIXELS
     assert answer["Content-Type"] == "image/png"
     assert answer["X-Content-Type-Options"] == "nosniff"
-    assert answer["Cache-Control"].startswith("private")
+    assert answer["Cache-Control"] == "private, max-age=3600"
 
 
 def test_the_ending_of_a_name_may_be_in_capitals(client):
@@ -56,7 +57,7 @@ def test_a_storage_that_does_not_answer_is_asked_again(client, monkeypatch):
     client.force_login(factories.user(admin=True))
     monkeypatch.setattr(type(image.file.storage._wrapped), "open", away)
     answer = client.get(url_of(image))
-    assert (answer.status_code, answer["Cache-Control"]) == (503, "no-store")
+    assert (answer.status_code, answer["Cache-Control"], answer["Retry-After"]) == (503, "no-store", "5")
 
 
 def test_an_unchanged_file_is_not_sent_twice(client):
@@ -65,7 +66,26 @@ def test_an_unchanged_file_is_not_sent_twice(client):
     first = client.get(url_of(image))
     first.getvalue()
     again = client.get(url_of(image), headers={"If-None-Match": first["ETag"]})
-    assert again.status_code == 304
+    assert (again.status_code, again["ETag"]) == (304, first["ETag"])
+    assert again["Cache-Control"] == first["Cache-Control"]
+    changed = client.get(url_of(image), headers={"If-None-Match": f'"{"0" * 64}"'})
+    assert changed.getvalue() == PIXELS
+    image.file.save("b.png", ContentFile(PIXELS + b"more"))
+    type(image).objects.update(sha256="1" * 64)
+    changed = client.get(url_of(image), headers={"If-None-Match": first["ETag"]})
+    assert changed.getvalue() == PIXELS + b"more"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((f"images/a.{end}", "image/jpeg") for end in ("jpg", "jpeg", "JPG")),
+        *((f"images/a.{end}", f"image/{end}") for end in ("png", "webp", "gif")),
+        *((name, None) for name in ("a.svg", "a.html", "png", "")),
+    ],
+)
+def test_a_file_is_said_to_be_what_its_name_says(name, kind):
+    assert views._content_type(Image(file=name)) == kind
 
 
 @pytest.mark.parametrize(

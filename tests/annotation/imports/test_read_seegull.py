@@ -1,9 +1,12 @@
 """Reading SeeGULL's files: what is kept, what is reported, what is refused."""
 
+import hashlib
+from pathlib import Path
+
 import pytest
 
 from annotation.imports.readers.identities import known_identities
-from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.readers.oddities import FileRefused, OddityLog
 from annotation.imports.readers.seegull import read_associations
 from annotation.models import Axis, Region
 from tests.annotation.imports import release_files
@@ -70,11 +73,35 @@ def test_every_oddity_is_counted_with_its_first_row(tmp_path):
         "votes_merged": 1,
         "votes_fewer": 1,
     }
-    assert {o.code: o.row for o in file.oddities}["row_repeated"] == 7
+    assert {o.code: (o.row, o.example) for o in file.oddities} == {
+        "row_blank": (6, "(empty)"),
+        "attribute_normalised": (3, "' Poor '"),
+        "identity_stray_mark": (4, "',Mexican' stored as 'Mexican'"),
+        "row_repeated": (7, "Mexican, sombrero: as row 2"),
+        "rating_partly_missing": (5, "French, wine: 2 of 3 ratings"),
+        "rating_decimal": (4, "Mexican, tall: 2.5, 2, 1.5"),
+        "mean_not_of_ratings": (3, "Mexican, poor: 4, 4, 4 with mean 2"),
+        "votes_merged": (3, "Mexican, poor: 6 and 6 votes"),
+        "votes_fewer": (5, "French, wine: 2 and 3 votes"),
+    }
     assert (file.summary.rows_read, file.summary.rows_stored) == (6, 4)
     assert file.summary.rows_not_stored == sum(oddity.not_stored for oddity in file.oddities)
     assert {row.identity for row in file.rows} == {"Mexican", "French"}
     assert file.rows[1].attribute == "poor"
+
+
+def test_votes_of_either_pool_may_be_more_or_fewer_and_a_mean_is_rounded(tmp_path):
+    votes = ("4,0,0,3,0,0", "3,0,0,4,0,0", "2,0,0,3,0,0", "3,0,0,2,0,0")
+    means = ("1.667", "1.667", "1.668", "1.667")
+    rows = [f"Mexican,{number},{votes[number]},1,2,2,{means[number]}" for number in range(4)]
+    assert codes(read(tmp_path, *rows)) == {"votes_merged": 2, "votes_fewer": 2, "mean_not_of_ratings": 1}
+
+
+def test_marks_around_an_identity_go_and_an_apostrophe_that_disarms_a_formula(tmp_path):
+    row = read(tmp_path, ROW.replace("Mexican,sombrero", "\"; 'Mexican ., \",'+1")).rows[0]
+    assert (row.identity, row.attribute) == ("'Mexican", "+1")
+    row = read(tmp_path, ROW.replace("Mexican", "'-ish")).rows[0]
+    assert row.identity == "-ish"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +128,12 @@ def test_a_value_that_cannot_be_is_refused_with_its_row_and_column(tmp_path, row
         read(tmp_path, ROW, row)
 
 
-def test_two_rows_that_contradict_each_other_are_refused(tmp_path):
-    with pytest.raises(FileRefused, match=r"row 3: 'Mexican, sombrero' is in row 2 too"):
-        read(tmp_path, ROW, ROW.replace("2,1,0", "0,3,0", 1))
+@pytest.mark.parametrize("values", ["0,3,0,3,0,0,1,1,1,1", "2,1,0,0,3,0,1,1,1,1", "2,1,0,3,0,0,0,1,2,1"])
+def test_two_rows_that_contradict_each_other_are_refused(tmp_path, values):
+    said = r"row 3: 'Mexican, sombrero' is in row 2 too"
+    for other in (values, "2,1,0,3,0,0,1,1,1,1.0001"):
+        with pytest.raises(FileRefused, match=said):
+            read(tmp_path, "Mexican,sombrero,2,1,0,3,0,0,1,1,1,1", f"Mexican,sombrero,{other}")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
@@ -122,7 +152,9 @@ def test_latin_1_is_refused_with_the_row_of_its_first_foreign_letter(tmp_path):
 
 def test_utf_8_with_a_byte_order_mark_is_read(tmp_path):
     path = release_files.seegull(tmp_path, encoding="utf-8-sig")
-    assert len(read_associations(path, states=False).rows) == 3
+    file = read_associations(path, states=False)
+    assert len(file.rows) == 3
+    assert file.summary.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_a_state_file_without_states_says_what_to_add(tmp_path):
@@ -135,9 +167,13 @@ def test_the_nationality_file_with_states_says_what_to_leave_out(tmp_path):
         read_associations(release_files.seegull(tmp_path), states=True)
 
 
-def test_a_row_with_a_cell_too_few_is_refused(tmp_path):
-    with pytest.raises(FileRefused, match="row 3: 11 cells where the header has 12"):
+def test_a_row_with_a_cell_too_few_or_too_many_is_refused(tmp_path):
+    with pytest.raises(
+        FileRefused, match=r"^stereotypes_global_v2\.csv, row 3: 11 cells where the header has 12"
+    ):
         read(tmp_path, ROW, ROW.rpartition(",")[0])
+    with pytest.raises(FileRefused, match="row 3: 13 cells where the header has 12"):
+        read(tmp_path, ROW, f"{ROW},1")
 
 
 @pytest.mark.parametrize(
@@ -145,11 +181,11 @@ def test_a_row_with_a_cell_too_few_is_refused(tmp_path):
     [
         (b"", "the file is empty"),
         (b"PK\x03\x04rest", "an Excel or zip file, not a CSV"),
-        (b"\n\n", "there is no column 'identity'"),
+        (b"\n\n", r"there is no column 'identity'\. The first row has: nothing\."),
         (release_files.SEEGULL_HEADER.encode(), "no rows below the header"),
         (release_files.SEEGULL_HEADER.encode() + b"\n,,,,,,,,,,,\n", "no rows below the header"),
         (release_files.SEEGULL_HEADER.encode() + b'\n"open,1\n', "not comma-separated text"),
-        (release_files.SEEGULL_HEADER.encode() + b",identity\n", "two columns with this name"),
+        (release_files.SEEGULL_HEADER.encode() + b",identity\n", "row 1, column 'identity': there are two"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path, content, said):
@@ -159,23 +195,40 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, content, said):
         read_associations(path, states=False)
 
 
-def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+def test_a_missing_file_a_folder_and_one_that_may_not_be_read_are_refused(tmp_path, monkeypatch):
     with pytest.raises(FileRefused, match="there is no such file"):
         read_associations(tmp_path / "nothing.csv", states=False)
     with pytest.raises(FileRefused, match="a folder, not a file"):
         read_associations(tmp_path, states=False)
+
+    def locked(*args):
+        raise PermissionError
+
+    path = release_files.seegull(tmp_path)
+    monkeypatch.setattr(Path, "open", locked)
+    with pytest.raises(FileRefused, match="may not be read"):
+        read_associations(path, states=False)
+
+
+def test_an_oddity_is_one_that_is_described_and_its_example_is_short():
+    log = OddityLog("a.csv")
+    log.note("row_blank", row=2, example="x" * 201)
+    assert [oddity.example for oddity in log.found()] == ["x" * 200]
+    with pytest.raises(KeyError):
+        log.note("row_odd", row=2, example="")
 
 
 def test_columns_may_stand_in_another_order_and_further_ones_are_reported(tmp_path):
     names = release_files.SEEGULL_HEADER.split(",")
     path = release_files.seegull(
         tmp_path,
-        header=",".join([*reversed(names), "note", ""]),
+        header=" ,".join([*reversed(names), "note", ""]),
         rows=[",".join([*reversed(ROW.split(",")), "hello", ""])],
     )
     file = read_associations(path, states=False)
     assert file.rows[0].out_votes == (3, 0, 0)
     assert codes(file) == {"column_ignored": 1}
+    assert (file.oddities[0].row, file.oddities[0].example) == (1, "column 'note'")
 
 
 def test_the_table_of_identities_fits_the_catalogue():

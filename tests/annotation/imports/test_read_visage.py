@@ -3,14 +3,19 @@
 import pytest
 
 from annotation.imports.readers.oddities import FileRefused
-from annotation.imports.readers.visage_annotations import read_annotations
+from annotation.imports.readers.visage_annotations import group_and_number, read_annotations
 from annotation.imports.readers.visage_attributes import read_attributes
 from tests.annotation.imports import release_files
-from tests.annotation.imports.release_files import BOX, NO_BOX, block, page
+from tests.annotation.imports.release_files import BOX, FOLDER, NO_BOX, block, page
 
 
 def codes(file) -> dict[str, int]:
     return {oddity.code: oddity.count for oddity in file.oddities}
+
+
+def examples(file) -> dict[str, tuple[int, str]]:
+    """The first row of each oddity, and what is said of it."""
+    return {oddity.code: (oddity.row, oddity.example) for oddity in file.oddities}
 
 
 def read(tmp_path, *rows):
@@ -35,7 +40,10 @@ def test_attributes_keep_their_order_scores_and_repeats(tmp_path):
         (4, "sombrero", 1, (4, 4, 1)),
     ]
     assert codes(file) == {"attribute_twice": 1, "rating_without_reason": 1}
-    assert file.oddities[0].row == 4
+    assert examples(file) == {
+        "attribute_twice": (4, "'sombrero', time 2"),
+        "rating_without_reason": (3, "'poor', rater of North America"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -44,6 +52,7 @@ def test_attributes_keep_their_order_scores_and_repeats(tmp_path):
         (1, "Rather agree", "rating_asia"),
         (3, "", "rating_emea"),
         (5, 4, "rating_na"),
+        (5, "Unsure", "rating_na"),
         (2, 1, "score_asia"),
         (4, "5", "score_emea"),
         (7, "high", "mean"),
@@ -51,6 +60,7 @@ def test_attributes_keep_their_order_scores_and_repeats(tmp_path):
         (0, "", "attribute"),
         (0, "  ", "attribute"),
         (0, "a" * 201, "attribute"),
+        (0, "a" * 200 + " ", "attribute"),
         (0, 1990, "attribute"),
     ],
 )
@@ -71,8 +81,11 @@ def test_true_is_no_score_and_spaces_around_a_label_or_a_long_word_are_none_of_i
     rows = changed(release_files.ATTRIBUTE_ROWS, 2, 6, True)
     with pytest.raises(FileRefused, match="row 4, column 'score_na'"):
         read_attributes(release_files.attributes(tmp_path, rows=rows))
-    rows = changed(changed(release_files.ATTRIBUTE_ROWS, 0, 1, " Strongly Agree "), 0, 0, "a" * 200)
-    assert len(read_attributes(release_files.attributes(tmp_path, rows=rows)).rows) == 3
+    rows = changed(
+        changed(release_files.ATTRIBUTE_ROWS, 1, 5, " Unsure (with Justification) "), 0, 0, "a" * 200
+    )
+    file = read_attributes(release_files.attributes(tmp_path, rows=rows))
+    assert (len(file.rows), codes(file)) == (3, {"rating_without_reason": 1})
 
 
 def test_a_wrong_mean_a_blank_row_and_capitals_are_reported(tmp_path):
@@ -87,7 +100,19 @@ def test_a_wrong_mean_a_blank_row_and_capitals_are_reported(tmp_path):
         "mean_not_of_scores": 1,
     }
     assert (file.summary.rows_read, file.summary.rows_stored) == (5, 4)
-    assert file.rows[3].repeat == 2
+    assert (file.rows[1].attribute, file.rows[3].repeat) == ("poor", 2)
+    told = examples(file)
+    assert told["mean_not_of_scores"] == (2, "'sombrero': 1, scores [5, 5, 4]")
+    assert told["attribute_normalised"] == (3, "' Poor'")
+    assert told["row_blank"][0] == 5
+
+
+def test_a_mean_may_be_rounded_to_three_decimals(tmp_path):
+    rows = [
+        *changed(release_files.ATTRIBUTE_ROWS, 0, 7, 4.667),
+        *changed(release_files.ATTRIBUTE_ROWS, 0, 7, 4.668),
+    ]
+    assert codes(read_attributes(release_files.attributes(tmp_path, rows=rows)))["mean_not_of_scores"] == 1
 
 
 # Files that are not what they should be, alike for both readers
@@ -110,8 +135,8 @@ def test_an_excel_file_that_is_not_one_is_refused(tmp_path, reader, content, sai
 
 
 def test_a_missing_sheet_is_refused_with_the_sheets_there_are(tmp_path):
-    path = release_files.annotations(tmp_path, sheet="Tabelle1")
-    with pytest.raises(FileRefused, match=r"no sheet 'full_set_annotations'\. It has: Tabelle1\."):
+    path = release_files.annotations(tmp_path, sheet="Tabelle1", more_sheets={"Tabelle2": [["a"]]})
+    with pytest.raises(FileRefused, match=r"no sheet 'full_set_annotations'\. It has: Tabelle1, Tabelle2\."):
         read_annotations(path)
 
 
@@ -123,13 +148,19 @@ def test_the_two_files_the_wrong_way_round_are_refused(tmp_path):
 def test_a_renamed_column_is_refused_with_the_columns_there_are(tmp_path):
     header = ("worker_id", "img_path", "attribute", "is_present", "coords")
     path = release_files.annotations(tmp_path, header=header)
-    with pytest.raises(FileRefused, match=r"row 1: there is no column 'present'\. .* is_present, coords"):
+    said = r"sheet 'full_set_annotations', row 1: there is no column"
+    with pytest.raises(FileRefused, match=rf"{said} 'present'\. .* is_present, coords"):
+        read_annotations(path)
+    path = release_files.annotations(tmp_path, header=(), rows=[release_files.ANNOTATIONS_HEADER, *page()])
+    with pytest.raises(FileRefused, match=rf"{said} 'worker_id'"):  # an empty row is a row
         read_annotations(path)
 
 
-def test_a_sheet_with_a_header_only_is_refused(tmp_path):
-    with pytest.raises(FileRefused, match="no rows below the header"):
+def test_a_sheet_with_a_header_only_or_without_an_image_is_refused(tmp_path):
+    with pytest.raises(FileRefused, match="sheet 'full_set_annotations': there are no rows below"):
         read(tmp_path)
+    with pytest.raises(FileRefused, match="sheet 'full_set_annotations': no row has an image"):
+        read(tmp_path, ["A100", "", "", "yes", "[nan, nan]"])
 
 
 # Image annotations
@@ -158,8 +189,9 @@ def test_corners_in_any_order_give_the_same_box(tmp_path):
     assert file.rows[0].answers[2].boxes[0] == file.rows[0].answers[0].boxes[0]
     assert codes(file)["box_corners_swapped"] == 1
     assert codes(file)["box_missing"] == 1
-    file = read(tmp_path, *block(yes={"sombrero": "['9,1', '3,5']", "poor": "['3,5', '9,1']"}))
-    assert file.rows[0].answers[0].boxes[:2] == ((3, 1, 9, 5),) * 2
+    boxes = {"sombrero": "['9,1', '3,5']", "poor": "['3,5', '9,1']", "fun": "[ '3e0,+1.' , '9E+0, 50e-1' ]"}
+    file = read(tmp_path, *block(yes=boxes))
+    assert file.rows[0].answers[0].boxes[:3] == ((3, 1, 9, 5),) * 3
     assert codes(file)["box_corners_swapped"] == 2
 
 
@@ -170,6 +202,8 @@ def test_a_box_outside_the_image_is_clipped_and_reported(tmp_path):
     assert {o.code: o.row for o in file.oddities}["box_clipped"] == 2
     places = {"sombrero": "['-3,1', '9,5']", "poor": "['3,1', '600,5']", "fun": "['0,0', '512,512']"}
     assert codes(read(tmp_path, *block(yes=places)))["box_clipped"] == 2
+    places = {"sombrero": "['3,9', '9,-1']", "poor": "['600,1', '3,5']", "fun": "['3,600', '9,5']"}
+    assert codes(read(tmp_path, *block(yes=places)))["box_clipped"] == 3
 
 
 @pytest.mark.parametrize("coords", ["['621,658', '530,534.5']", "['5,5', '5,9']", "['9,0', '4,-7']"])
@@ -189,7 +223,10 @@ def test_rows_without_image_and_attribute_are_left_out_and_counted(tmp_path):
     assert (codes(file)["row_without_image"], codes(file)["row_blank"]) == (2, 1)
     assert (file.summary.rows_read, file.summary.rows_stored, file.summary.rows_not_stored) == (33, 30, 3)
     assert file.summary.rows_not_stored == sum(oddity.not_stored for oddity in file.oddities)
-    assert {o.code: o.row for o in file.oddities}["row_without_image"] == 17
+    assert examples(file)["row_without_image"] == (17, "worker_id A100, present yes, coords [nan, nan]")
+    assert examples(file)["row_blank"][0] == 19
+    in_part = [["A100"], ["", "", "", "no"], ["", "", "", "", "[]"]]
+    assert codes(read(tmp_path, *page(), *in_part))["row_without_image"] == 3
 
 
 def test_pages_with_other_than_three_responses_are_kept_and_reported(tmp_path):
@@ -203,16 +240,24 @@ def test_pages_with_other_than_three_responses_are_kept_and_reported(tmp_path):
     ]
     found = codes(file)
     assert (found["page_judged_once"], found["page_judged_twice"], found["page_judged_more"]) == (1, 1, 1)
+    shown = "sombrero, poor, fun, tall"
+    told = examples(file)
+    assert told["page_judged_once"] == (2, f"A0, Mexican5.png: {shown}")
+    assert told["page_judged_twice"] == (7, f"A1, French1.png: {shown}")
+    assert told["page_judged_more"] == (17, f"A3, Welsh1.png: {shown}; 4 times")
+    assert [p.row for p in file.rows] == [2, 7, 17, 32]
 
 
 def test_a_page_that_comes_back_is_a_unit_of_its_own_and_reported(tmp_path):
-    file = read(tmp_path, *page("A0"), *page("A1", "French1.png"), *page("A0"))
+    file = read(tmp_path, *block("A0"), *page("A1", "French1.png"), *page("A0"))
     assert [(p.image, p.number) for p in file.rows] == [
         ("Mexican5.png", 1),
         ("French1.png", 1),
         ("Mexican5.png", 2),
     ]
     assert codes(file)["page_repeated"] == 1
+    assert examples(file)["page_repeated"][0] == 22
+    assert "page_judged_more" not in codes(file)
 
 
 def test_names_of_workers_folders_and_images_are_reported(tmp_path):
@@ -225,12 +270,36 @@ def test_names_of_workers_folders_and_images_are_reported(tmp_path):
     assert found["folder_dropped"] == 45
     assert found["identity_misspelled"] == 1
     assert file.rows[2].identity == "United KingdomUK"
+    more = block("A1", shown=("a", "b", "c", "d")), block("A0", shown=("a", "b", "c", "d"))
+    told = examples(read(tmp_path, *page("A0"), *elsewhere, *page("A1", "French1.png"), *more[0], *more[1]))
+    assert told["worker_names_page"] == (2, "A0: Mexican5.png, 2 page(s)")
+    assert told["worker_many_images"] == (17, "A1: 2 images")
+    assert told["image_in_two_folders"] == (17, "'Mexican5.png', 2 folders")
+    assert told["folder_dropped"] == (2, FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("name", "read_as"),
+    [
+        ("United KingdomUK123456.png", ("United KingdomUK", 123456)),
+        ("Sri Lankan 70.png", ("Sri Lankan", 70)),
+        ("Mexican1234567.png", ("Mexican1", 234567)),  # six digits at most
+        ("Mexican05.png", ("Mexican0", 5)),
+        ("Mexican0.png", None),
+        ("Mexican5.jpg", None),
+    ],
+)
+def test_an_image_is_named_by_its_group_and_its_number(name, read_as):
+    assert group_and_number(name) == read_as
 
 
 def test_none_of_the_above_is_reported_whether_it_is_chosen_or_not(tmp_path):
-    assert codes(read(tmp_path, *page()))["none_of_above_never_yes"] == 3
+    file = read(tmp_path, *page())
+    assert codes(file)["none_of_above_never_yes"] == 3
+    assert examples(file)["none_of_above_never_yes"] == (6, "shown 3 times")
     file = read(tmp_path, *block(yes={"none of the above": NO_BOX}))
     assert codes(file)["none_of_above_yes"] == 1
+    assert examples(file)["none_of_above_yes"] == (6, f"{FOLDER}/Mexican5.png")
     assert "box_missing" not in codes(file)
     assert file.rows[0].answers[0].values == (0, 0, 0, 0, 1)
 
@@ -261,8 +330,11 @@ def test_a_further_sheet_is_ignored_and_reported(tmp_path):
         (1, "/cns/somewhere/Mexican.png", "column 'img_path': 'Mexican.png' is not the name of an image"),
         (1, "/cns/somewhere/7.png", "column 'img_path': '7.png' is not the name of an image"),
         (1, "", "column 'img_path': '' has 0 characters"),
+        (1, "/" * 501, f"column 'img_path': '{'/' * 40}' has 501 characters"),
         (2, "", "column 'attribute': '' has 0 characters"),
         (2, 1990, "column 'attribute': 1990.* is not text"),
+        (4, 12, "column 'coords': 12.* is not text"),
+        (4, "x" * 90, f"column 'coords': '{'x' * 80}' is not two"),
         (0, "", "column 'worker_id': '' has 0 characters"),
         (0, "w" * 81, "column 'worker_id': .* has 81 characters"),
         (2, "a" * 201, "column 'attribute': .* has 201 characters"),
@@ -295,6 +367,9 @@ def test_a_row_too_few_is_refused_where_the_next_page_begins(tmp_path):
     rows = [*block("A0"), *block("A1", "French1.png")]
     with pytest.raises(FileRefused, match=r"row 6: row 5 of a page is of another image .* starts in row 2"):
         read(tmp_path, *rows[:3], *rows[4:])
+    for column, other in ((0, "A7"), (1, f"{FOLDER}/French1.png")):
+        with pytest.raises(FileRefused, match=r"row 4: row 3 of a page is of another image"):
+            read(tmp_path, *changed(block(), 2, column, other))
 
 
 def test_a_last_page_cut_short_is_refused(tmp_path):

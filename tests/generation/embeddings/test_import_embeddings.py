@@ -82,6 +82,19 @@ def test_a_new_set_gets_its_images_and_the_vectors_of_images_and_texts(tmp_path)
     assert sentences.sentence(event) == f"Imported embeddings of 3 images and 2 texts into run {run.pk}."
 
 
+@pytest.mark.parametrize(
+    ("backend", "recipe", "name"),
+    [
+        ("open_clip", {"model": "ViT-B-32", "pretrained": "openai"}, "ViT-B-32 openai"),
+        ("open_clip", {"model": "ViT-B-32"}, "ViT-B-32"),
+        ("imported", {"model": "clip 1", "pretrained": "openai"}, "clip 1"),
+        ("fake", {"model": "fake-2"}, "fake"),
+    ],
+)
+def test_an_encoder_is_its_model_with_its_weights(backend, recipe, name):
+    assert encoder_id(Run(backend=backend, recipe=recipe)) == name
+
+
 def test_the_same_file_again_changes_nothing(tmp_path):
     path = saved(tmp_path, **three())
     load(path, **RACE)

@@ -54,20 +54,27 @@ def test_more_rows_than_are_normalized_at_once(tmp_path):
         numbers = [float(each) for each in vectors[row]]
         length = math.sqrt(sum(each**2 for each in numbers))
         assert content.vectors[row] == pytest.approx([each / length for each in numbers], abs=1e-6)
-    assert content.text_vectors.shape == (0, 3)
+    assert (content.text_vectors.shape, content.text_vectors.dtype) == ((0, 3), np.float32)
+    vectors[4096], vectors[4097, 1] = 0, np.nan
+    error = refused(saved(tmp_path, names=names, groups=np.full(9001, "Asian"), vectors=vectors))
+    assert "2 errors" in error
+    assert "vectors[4096]: all its numbers are 0" in error
+    assert "vectors[4097]: a number is NaN" in error
 
 
 def test_bytes_are_texts_and_other_arrays_are_named(tmp_path):
-    given = {**three(), "texts": np.array(["wé".encode(), b"they"]), "age": np.ones(3), "extra": np.ones(1)}
+    others = ("age", "extra", "hue", "mask", "size")
+    given = {**three(), "texts": np.array(["wé".encode(), b"they"]), **dict.fromkeys(others, np.ones(1))}
     content = read(saved(tmp_path, **given))
     assert content.texts == ["wé", "they"]
-    assert content.ignored == ("age", "extra")
+    assert content.ignored == others
 
 
 def test_texts_may_be_as_long_as_the_limit(tmp_path):
     longest = {name: np.array(["x" * LONGEST[name]]) for name in ("names", "groups", "texts")}
-    vectors = np.ones((1, 2), np.float32)
+    vectors = np.full((1, 1), 2, np.float32)
     content = read(saved(tmp_path, **longest, vectors=vectors, text_vectors=vectors))
+    assert content.vectors.tolist() == [[1.0]]
     assert [len(each[0]) for each in (content.names, content.groups, content.texts)] == list(LONGEST.values())
 
 
@@ -112,6 +119,7 @@ def with_row(name, row, value):
         ({"names": np.array(["a", "b"])}, ["names has 2, groups has 3, vectors has 3", "the same rows"]),
         ({"texts": np.array(["a"])}, ["texts has 1, text_vectors has 2"]),
         ({"text_vectors": np.ones((2, 4))}, ["vectors have 3 numbers each, text_vectors 4"]),
+        ({"text_vectors": np.ones((2, 2))}, ["vectors have 3 numbers each, text_vectors 2"]),
         ({"vectors": np.ones(3)}, ["vectors: its shape is (3,). It should be (rows, numbers"]),
         ({"vectors": np.ones((3, 0))}, ["vectors: its shape is (3, 0)"]),
         ({"names": np.array([["a", "b", "c"]])}, ["names: its shape is (1, 3). It should be (rows,)"]),
@@ -137,6 +145,8 @@ def with_row(name, row, value):
         (with_row("groups", 0, "x" * 11), ["groups[0]: it has 11 characters"]),
         (with_row("texts", 0, "a\0b"), ["texts[0]: it contains a null character"]),
         (with_row("texts", 0, "a\ud800b"), ["texts[0]: it is not valid Unicode"]),
+        ({"names": np.array(["x" * 90, "x" * 90, "b"])}, [f"names[1]: '{'x' * 80}' is also names[0]"]),
+        ({"texts": np.array([b"\xff", b"\xfe"])}, ["2 errors", "texts[1]: it is not valid Unicode"]),
         ({"texts": np.array([b"\xff", b"a"])}, ["texts[0]: it is not valid Unicode. Write it in UTF-8"]),
         (
             {

@@ -46,6 +46,13 @@ def test_equal_pairs_with_equal_answers_stay_and_groups_of_other_names_have_thei
     pairs = read("group,attribute,stereotypical\nMexican,hat,yes\nmexican,hat,yes\nIndian,hat,no\n").pairs
     assert [row.row for row in pairs.rows] == [2, 3, 4]
     assert pairs.errors == []
+    pairs = read(",\ngroup,attribute,stereotypical\nGroß,hat,yes\nGROSS,hat,no\nIndian,hat,\n\n").pairs
+    assert [row.row for row in pairs.rows] == [3]
+    assert [(error.row, error.column, error.problem) for error in pairs.errors] == [
+        (5, "stereotypical", "the cell is empty."),
+        (4, "stereotypical", "'GROSS, hat' is in row 3 too, with the other answer."),
+    ]
+    assert pairs.blank == 2
 
 
 def test_without_answers_each_pair_is_a_stereotype_and_ratings_are_read():

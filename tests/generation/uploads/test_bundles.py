@@ -1,6 +1,8 @@
 """Which files of a folder or a ZIP are there, and what may not be in it."""
 
 import io
+import zipfile
+from types import SimpleNamespace
 
 import pytest
 
@@ -26,6 +28,38 @@ def test_a_folder_that_is_reached_by_a_link_may_be_read(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "pics")
     with bundles.open_bundle(tmp_path / "link") as bundle:
         assert (bundle.names(), bundle.read("1.png", limit=9)) == (["1.png"], b"one")
+        assert bundle.name == "link"
+
+
+def test_a_zip_has_the_name_of_its_file_and_files_come_by_name(tmp_path):
+    path, files = tmp_path / "pack.zip", dict.fromkeys("dbca", b"")
+    path.write_bytes(zipped(files).getvalue())
+    with path.open("rb") as opened:
+        for source in (path, opened):
+            with bundles.open_bundle(source) as bundle:
+                assert (bundle.name, bundle.names()) == ("pack.zip", ["a", "b", "c", "d"])
+    with bundles.open_bundle(folder(tmp_path / "pics", files)) as bundle:
+        assert bundle.names() == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError, NotImplementedError])
+def test_a_directory_that_python_cannot_read_is_no_complete_zip(monkeypatch, error):
+    def broken(source):
+        raise error("odd")
+
+    monkeypatch.setattr(zipfile, "ZipFile", broken)
+    with (
+        pytest.raises(FileRefused, match=r"^a: this is not a complete ZIP file \(odd\)"),
+        bundles.open_bundle(io.BytesIO(), name="a"),
+    ):
+        pass
+
+
+def test_a_zip_that_says_it_unpacks_to_too_much_is_refused():
+    member = zipfile.ZipInfo("1.png")
+    member.file_size = 50 * 10**9 + 1
+    with pytest.raises(FileRefused, match="it unpacks to more than 50 GB"):
+        bundles._Zip(SimpleNamespace(infolist=lambda: [member]), "pack.zip")
 
 
 def test_a_zip_may_have_folders_and_as_many_files_as_the_limit(monkeypatch):

@@ -43,12 +43,15 @@ def test_the_form_begins_with_what_was_sent_and_its_lists_are_in_order(client, l
     send(client)
     for name in ("a-2", "a-1"):
         factories.image_set(name), factories.source(name)
+    for kind in (ImageSet, Source):  # by their titles, not their names
+        kind.objects.filter(name="a-1").update(title="Z")
+        kind.objects.filter(name="a-2").update(title="Y")
     form = client.get(reverse("study_images", args=["what-is-shown"])).context["form"]
     assert [form[name].value() for name in ("image_set", "source", "licence")] == [*["what-is-shown"] * 2, ""]
     for name in ("image_set", "source"):
         values = [value for value, _ in form.fields[name].choices]
         assert set(values) == {"", "a-1", "a-2", "what-is-shown"}
-        assert (values[0], values.index("a-1") < values.index("a-2")) == ("", True)
+        assert (values[0], values.index("a-2") < values.index("a-1")) == ("", True)
     assert ImageSet.objects.get(name="what-is-shown").title == "What is shown?"
 
 

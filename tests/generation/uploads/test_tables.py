@@ -96,6 +96,9 @@ def test_a_table_may_be_as_large_as_the_limit(monkeypatch, tmp_path):
     for options in ({}, {"table": beside}):
         files = {"1.png": b"", **({} if options else {"t.csv": text})}
         assert len(read(files, **options).rows) == 1
+    monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 2_000_000)
+    with pytest.raises(FileRefused, match="it is larger than 2 MB"):
+        tables._records("t.csv", bytes(2_000_001))
     monkeypatch.setattr(tables, "MAX_TABLE_BYTES", len(text) - 1)
     for options in ({}, {"table": beside}):
         files = {"1.png": b"", **({} if options else {"t.csv": text})}
