@@ -105,7 +105,7 @@ def ranking_in_words(rows: Sequence[RankedGroup]) -> str:
 def _highest(rows: Sequence[RankedGroup]) -> list[str]:
     """The largest finite theta, and how many are infinite."""
     infinite = sum(row.theta is not None and row.theta.value == float("inf") for row in rows)
-    finite = [row for row in rows if row.theta and row.theta.value is not None]
+    defined = [row for row in rows if row.theta and row.theta.value is not None]
     said = []
     if infinite:
         text = ngettext(
@@ -114,10 +114,10 @@ def _highest(rows: Sequence[RankedGroup]) -> list[str]:
             infinite,
         )
         said.append(text % {"k": infinite})
-    elif len(finite) > 1:
+    elif len(defined) > 1:
         text = gettext("The largest θ is that of images of the group %(group)s: %(number)s.")
-        said.append(text % {"group": quoted(finite[0].group.name), "number": number(finite[0].theta)})
-        said += _overlapping([row.theta for row in rows if row is not finite[0]], finite[0].theta)
+        said.append(text % {"group": quoted(defined[0].group.name), "number": number(defined[0].theta)})
+        said += _overlapping([row.theta for row in rows if row is not defined[0]], defined[0].theta)
     return said
 
 
