@@ -23,6 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from _pytest import runner
+from _pytest.logging import catching_logs
 from django.conf import settings
 from django.core.cache import cache
 from django.core.servers.basehttp import WSGIRequestHandler
@@ -30,7 +31,7 @@ from django.db import connection, transaction
 from django.test import override_settings
 
 from annotation.core.heartbeat import PeriodicThread
-from tests import commits, emptied, frames, traced, transactions
+from tests import commits, emptied, frames, loggers, traced, transactions
 from tests.migrated import MIGRATED
 from visage_app.database.sqlite import base as sqlite
 from visage_app.storage import storages
@@ -112,6 +113,7 @@ for _owner, _name in [
 
 
 runner.runtestprotocol = frames.with_room(runner.runtestprotocol)
+catching_logs.__enter__ = loggers.listen
 # The test server sends head and body apart. The body would wait 40 ms for word that the head has arrived.
 WSGIRequestHandler.disable_nagle_algorithm = True
 
