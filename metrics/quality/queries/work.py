@@ -154,8 +154,7 @@ def _add_speeds(found: Mapping[int, AnnotatorWork], speeds: Mapping[tuple[int, s
             continue
         usual = speeds[0, kind]
         work = found[who]
-        others = usual.answers - speed.answers
-        if others and speed.answers >= _MIN_ANSWERS and _FAST_FACTOR * speed.active < usual.active:
+        if speed.answers >= _MIN_ANSWERS and _FAST_FACTOR * speed.active < usual.active:
             work.fast = True
         if speed.answers > most.get(who, 0):
             most[who] = speed.answers

@@ -12,7 +12,7 @@ from PIL import Image as PillowImage
 from annotation.images import files as image_files
 from generation.jobs.services import loaded_model, work
 from generation.models import Answer, Run, RunState
-from metrics.brightness import data, queries
+from metrics.brightness import data, queries, services
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics.brightness import measured
@@ -72,6 +72,8 @@ def test_the_page_shows_the_sentence_the_numbers_the_limits_and_the_figure(clien
     assert "RGB brightness is no measure of skin tone." in text
     assert "a licence of their owner" in text
     assert "drawn, no model" not in text
+    listed = client.get(reverse("brightness")).context["rows"]
+    assert [(row.run, crop) for row, crop in listed] == [(run, "published")]
     [picture] = re.findall(r'<img src="(/brightness/[^"]+)"', text)
     svg = client.get(picture)
     assert svg.headers["Content-Type"] == "image/svg+xml"
@@ -84,8 +86,10 @@ def test_the_page_shows_the_sentence_the_numbers_the_limits_and_the_figure(clien
 @pytest.mark.usefixtures("undrawn")
 def test_which_region_was_measured_and_why_is_said(client, run, reader):
     measured.add_image(run, "White", 200, region="crop", note="OpenCV is not installed", ita=None)
+    measured.add_image(run, "Asian", 200, note="<new>")
     text = page(client, run)
-    assert "in 6 of 7 images, and of the crop in the others" in text
+    assert "1 image: &lt;new&gt;." in text
+    assert "in 7 of 8 images, and of the crop in the others" in text
     assert "1 image: OpenCV was not installed on the worker." in text
     assert "of 3 images" in text
 
@@ -93,6 +97,9 @@ def test_which_region_was_measured_and_why_is_said(client, run, reader):
 def test_drawn_images_are_marked(client, run, reader):
     run.image_set.drawn = True
     run.image_set.save()
+    run.recipe["options"]["faces"] = False
+    run.save()
+    assert "<dt>Look for faces</dt><dd>no</dd>" in page(client, run)
     for address in (reverse("brightness_run", args=[run.pk]), reverse("brightness")):
         assert "drawn, no model" in client.get(address).content.decode()
     assert b"drawn images" in client.get(reverse("brightness_figure", args=[run.pk, "svg"])).content
@@ -221,6 +228,7 @@ def test_from_the_preview_to_the_numbers(client, maker, monkeypatch):
         ({"crop": "own"}, "is no crop"),
         ({"crop": "own", "own_crop": "0,0,2,2"}, "lies outside the image"),
         ({"own_crop": "0,0,1,1"}, "or leave this empty"),
+        ({"crop": "own", "own_crop": "0" * 81}, "at most 80 characters"),
         ({"name": "no name"}, "Enter a valid"),
         ({"image_set": "empty"}, "holds no image yet"),
     ],
@@ -253,7 +261,13 @@ def test_one_crop_written_in_two_ways_is_one_run(client, maker):
 
 def test_a_run_has_the_name_that_was_written(client, maker):
     files("grey", (1, 2, 3))
-    assert client.post(NEW, form(name="mine")).context["preview"].plan.name == "mine"
+    plan = client.post(NEW, form(name="mine")).context["preview"].plan
+    assert plan.name == "mine"
+    assert not plan.notes
+    longest = factories.image_set("x" * 80)
+    factories.image(image_set=longest, file="a.png", sha256="0" * 64)
+    named = services.plan_brightness(image_set=longest, crop="whole", faces=False)
+    assert (len(named.name), named.recipe.options["faces"]) == (80, False)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -292,10 +306,21 @@ def test_the_api_reads_what_the_pages_show(pairs):
     [row] = found["results"]
     assert (found["crop"], found["made"], found["missing"], found["drawn"]) == ("published", 4, [], False)
     assert (row["group"], row["strength"], row["rgb"], row["compared"]) == ("White", 0.5, 140, 4)
+    assert (row["lightness"], row["ita"], row["with_ita"], row["faces"]) == (60, 30, 4, 4)
+    assert row["rgb_low"] < 140 < row["rgb_high"]
+    assert found["not_compared"] == 0
     assert row["change"] == pytest.approx(100 * 30 / 110)
     assert row["change_low"] <= row["change"] <= row["change_high"]
     [row] = program.get(f"brightness-runs/{initial.pk}").json()["results"]
     assert (row["change"], row["strength"]) == (None, None)
+    assert (row["n"], row["compared"]) == (4, 0)
+    for rgb in (100, 120):
+        more = {"region": "crop", "note": "no face found", "ita": None}
+        measured.add_image(initial, "White", rgb, **more)
+    found = program.get(f"brightness-runs/{initial.pk}").json()
+    [row] = found["results"]
+    assert found["notes"] == [{"note": "no face found", "images": 2}]
+    assert (row["n"], row["faces"], row["with_ita"]) == (6, 4, 4)
     assert program.get(f"brightness-runs/{changed.pk}/figure/csv").status_code == 200
     assert program.get(f"brightness-runs/{changed.pk}/figure/exe").status_code == 404
     Answer.objects.filter(run=changed).update(text="no")

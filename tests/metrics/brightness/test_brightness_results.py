@@ -8,14 +8,15 @@ import json
 from dataclasses import replace
 from math import nan
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import IdentityGroup
-from generation.models import Answer, RunState
+from generation.models import Answer, Run, RunState
 from metrics.brightness import data, queries
 from metrics.brightness.figures import brightness_figure
-from metrics.brightness.stats import Estimate
+from metrics.brightness.stats import Estimate, mean
 from tests import factories
 from tests.metrics.brightness import measured
 
@@ -52,11 +53,11 @@ def test_groups_are_averaged_and_faces_counted():
     run = measured.empty_run("a")
     for rgb, more in (
         (10, {"lightness": 40.0, "ita": -20.0}),
-        (20, {"lightness": 50.0, "ita": None, "region": "crop", "note": "no face found"}),
+        (20, {"lightness": 50.0, "ita": None, "region": "crop", "note": "too little skin in the face"}),
         (60, {"lightness": 72.0, "ita": 50.0, "region": "crop", "note": "too little skin in the face"}),
     ):
         measured.add_image(run, "White", rgb, **more)
-    measured.add_image(run, "Asian", 200, ita=None)
+    measured.add_image(run, "Asian", 200, ita=None, region="crop", note="no face found")
     found = queries.results(run, resamples=200)
     asian, white = found.rows
     assert (white.group, white.n, white.strength, white.faces, white.crops) == ("White", 3, None, 1, 2)
@@ -64,9 +65,9 @@ def test_groups_are_averaged_and_faces_counted():
     assert white.rgb.low < 30 < white.rgb.high
     assert (asian.rgb.value, asian.rgb.has_interval, asian.is_compared) == (200, False, False)
     assert (asian.ita, asian.with_ita) == (None, 0)
-    assert dict(found.notes) == {"no face found": 1, "too little skin in the face": 1}
+    assert found.notes == (("too little skin in the face", 2), ("no face found", 1))
     assert (found.summary.high, found.summary.low, found.summary.is_clear) == (asian, white, False)
-    assert (found.made, found.missing, found.images, found.faces) == (0, (), 4, 2)
+    assert (found.made, found.missing, found.images, found.faces) == (0, (), 4, 1)
 
 
 def test_clear_differences_are_those_whose_intervals_do_not_overlap():
@@ -92,6 +93,9 @@ def test_changes_are_those_of_the_means_by_group_and_strength(made):
         assert rows[key].change.low <= expected <= rows[key].change.high
         assert (rows[key].n, rows[key].compared) == (4, 4)
     assert (found.initial_runs, found.missing, found.not_compared, found.made) == ((first,), (), 0, 16)
+    # what was made of one image is drawn together
+    rgb = mean([101, 102, 201, 202], [1, 1, 2, 2], resamples=None, rng=np.random.default_rng())
+    assert queries.results(run).rows[0].rgb == rgb
     assert found.summary.high is rows["Asian", 0.6]
     assert found.summary.low is rows["White", 0.6]
     assert (found.summary.of_change, found.summary.is_clear) == (True, True)
@@ -99,8 +103,8 @@ def test_changes_are_those_of_the_means_by_group_and_strength(made):
 
 def test_the_newest_run_with_the_same_crop_is_compared_with(made):
     run, first = made
-    other = measured.empty_run("other-crop", image_set="initial", crop="whole")
     again = measured.empty_run("again", image_set="initial")
+    other = measured.empty_run("other-crop", image_set="initial", crop="whole")
     assert queries.results(run, resamples=0).initial_runs == (first,)
     for image in first.image_set.images.all():
         measured.measure(other, image, 1)
@@ -118,6 +122,9 @@ def test_without_a_run_over_the_initial_images_the_set_to_measure_is_named(made)
     assert (found.is_compared, found.not_compared, found.summary) == (False, 16, None)
     figure = brightness_figure(run, found)
     assert {row[0] for row in figure.rows} >= {"Asian, strength 0.3", "White, strength 0.6"}
+    assert {row[4] for row in figure.rows} == {4}
+    measured.add_image(run, "Asian", 100)
+    assert queries.results(run, resamples=0).summary is None, "made and not made"
 
 
 def test_initial_images_that_are_not_measured_yet_are_left_out_and_counted(made):
@@ -126,6 +133,11 @@ def test_initial_images_that_are_not_measured_yet_are_left_out_and_counted(made)
     found = queries.results(run, resamples=0)
     assert (found.not_compared, found.missing) == (4, ())
     assert [row.compared for row in found.rows] == [4, 4, 2, 2]
+    assert [row[5] for row in brightness_figure(run, found).rows] == [4, 4, 2, 2]
+    first.answers.filter(job__image__group__name="White").delete()
+    found = queries.results(run, resamples=0)
+    assert [row.is_compared for row in found.rows] == [True, True, False, False]
+    assert found.is_compared
 
 
 def test_changes_that_may_be_chance_are_not_called_clear(monkeypatch):
@@ -174,6 +186,8 @@ def test_the_figures_have_the_numbers_of_the_results(made):
         (row.group, row.strength, row.change.value) for row in found.rows
     ]
     assert "Asian at strength 0.6: +21.0 %" in figure.alt
+    assert "White at strength 0.6: −2.8 % [" in figure.alt
+    assert [row[3:5] for row in figure.rows] == [(row.change.low, row.change.high) for row in found.rows]
     of_groups = brightness_figure(first, queries.results(first, resamples=100))
     assert [row[:2] for row in of_groups.rows] == [("Asian", 150), ("White", 125)]
     assert (
@@ -222,6 +236,17 @@ def test_the_same_seed_gives_the_same_intervals():
     run, _ = measured.a_run("a", {"White": [value**2 for value in range(15)]})
     one, other, third = (queries.results(run, resamples=100, seed=seed).rows for seed in (1, 1, 2))
     assert one == other != third
+
+
+def test_a_run_that_does_not_say_so_measured_the_published_crop_and_looked_for_faces():
+    silent, other = (Run(recipe={"options": options}) for options in ({}, {"crop": "whole", "faces": False}))
+    assert (data.crop_of(silent).name, data.looks_for_faces(silent)) == ("published", True)
+    assert (data.crop_of(other).name, data.looks_for_faces(other)) == ("whole", False)
+
+
+def test_the_sets_that_hold_images_come_by_name():
+    images = [factories.image(image_set=factories.image_set(name)).pk for name in "bac"]
+    assert [one.name for one in data.sets_of(images[:2])] == ["a", "b"]
 
 
 def test_runs_of_other_purposes_are_not_listed(made):

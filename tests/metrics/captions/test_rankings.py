@@ -6,13 +6,15 @@ import io
 import pytest
 from django.urls import reverse
 
-from annotation.models import IdentityGroup, Study
+from annotation.models import IdentityGroup, Response, Study
 from generation.models import Run
 from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
+from metrics.captions.figures import _bars
 from metrics.core.charts.figure import render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
 from metrics.score_runs import services as score_runs
+from metrics.score_runs.rows import ScoreRow
 from tests import factories
 from tests.metrics import captioned, cast
 
@@ -56,6 +58,7 @@ class TestTopAttributes:
             ("Nepali", LIKELY): ["kind"],
             ("Nepali", SALIENT): ["kind", "hat"],
         }
+        assert list(bars(figure)) == sorted(bars(figure)), "groups by name"
 
     def test_every_bar_tells_k_and_n_and_whether_it_is_a_stereotype_and_leads_to_its_group(self):
         study = captioned.captioned_study(name="told")
@@ -81,6 +84,11 @@ class TestTopAttributes:
         assert all(float(row["low"]) <= float(row["value"]) <= float(row["high"]) for row in table(after))
         assert all(one["low"] <= one["value"] <= one["high"] for one in data(after))
         assert all(one["low"] is None for one in data(before))
+        Response.objects.filter(pk=Response.objects.filter(unit__task__kind="depiction")[:1]).update(
+            current=False
+        )
+        newer = table(draw_figure(study, "top-attributes"))
+        assert {row["low"] for row in newer if row["measure"] == LIKELY} == {""}
 
     def test_without_captions_it_shows_likelihood_alone_and_says_so(self):
         figure = draw_figure(cast.depiction_study(), "top-attributes")
@@ -186,10 +194,19 @@ class TestSalientStereotypes:
             ("Peruvian", "salience in its region"): ["poor"],
         }
         assert figure.title == "Most salient stereotypes in Latin America"
+        assert "those with the most votes" not in figure.alt
+        assert "link" not in data(figure)[0]
         row = table(figure)[0]
         assert (row["attribute"], row["k"], row["n"]) == ("sombrero", "3", "5")
         assert row["answers"] == "votes of the stereotype source"
         assert figure.notes[0].startswith("Stereotypical: at least 2 stereotypical out-region votes")
+
+    def test_a_group_of_which_images_were_judged_leads_to_its_page(self):
+        study = cast.depiction_study(name="judged")
+        mexican = IdentityGroup.objects.get(name="Mexican")
+        IdentityGroup.objects.filter(pk=mexican.pk).update(region="Latin America")
+        links = {bar["link"] for bar in data(draw_figure(study, "salient", {"group": "Mexican"}))}
+        assert links == {reverse("identity", args=["judged", mexican.pk])}
 
     def test_of_a_group_that_is_named(self, study):
         figure = draw_figure(study, "salient", {"group": "indian", "top": "1"})
@@ -210,6 +227,7 @@ class TestSalientStereotypes:
         assert len(shown) == 12
         assert "Mexican" in shown
         assert not {"G00", "G01"} & shown
+        assert [group for group, _ in bars(figure)] == sorted(shown)
         assert "12 of the 16 groups with a stereotype, those with the most votes" in figure.alt
 
     def test_of_each_region_among_regions(self, study):
@@ -218,6 +236,7 @@ class TestSalientStereotypes:
             ("Latin America", "salience among regions"): ["poor", "sombrero"],
             ("South Asia", "salience among regions"): ["sari", "poor"],
         }
+        assert [region for region, _ in bars(figure)] == ["South Asia", "Latin America"]
         assert (table(figure)[0]["k"], table(figure)[0]["n"]) == ("2", "4")
 
     @pytest.mark.parametrize(
@@ -267,6 +286,15 @@ def drawn(*panels):
 
 
 class TestDrawing:
+    def test_of_equal_bars_that_of_more_comes_first_then_that_of_the_first_letter(self):
+        rows = [
+            ScoreRow("likelihood", value, n, group_id=1, attribute_id=n, attribute=attribute)
+            for value, n, attribute in ((0.5, 4, "a"), (0.5, 6, "c"), (0.5, 6, "b"), (0.0, 9, "d"))
+        ]
+        assert [bar.attribute for bar in _bars(rows, 9, None, "")] == ["b", "c", "a"]
+        assert [bar.known for bar in _bars(rows, 2, {(1, 4)}, "")] == [False, False]
+        assert _bars(rows[:1], 2, {(1, 4)}, "")[0].known
+
     def test_panels_of_one_measure_share_their_scale_and_others_do_not(self):
         figure = drawn(
             Panel("A", "likelihood", "k of n", (ranked(0.2),)),

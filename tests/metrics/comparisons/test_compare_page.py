@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.core.leases import JobState
-from annotation.models import Judgement, ProfileAnswer, Response, Study, TaskKind
+from annotation.models import IdentityGroup, Judgement, ProfileAnswer, Response, Study, TaskKind
 from metrics.comparisons import queries
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
@@ -134,11 +134,25 @@ def test_only_groups_of_annotators_that_are_large_enough_are_offered(client, lea
 def test_what_is_missing_is_said(client, lead):
     one = empty_study("one", [lead])
     assert "Choose what to compare" in page(client)
-    assert "No scores yet" in page(client, **{"with": KEY})
+    shown = page(client, **{"with": KEY})
+    assert "No scores yet" in shown
+    [question] = re.findall(r'hx-get="([^"]+)"', shown)
+    assert "with=gender%3Aman%7Cwoman" in question
     scored(one, groups={})
     shown = page(client, **{"with": KEY})
     assert "No group has results on both sides" in shown
     assert "No group has an offensiveness score on both sides" in shown
+
+
+def test_the_mean_comes_first_then_regions_then_groups():
+    about = (
+        (None, ""),
+        (None, "Europe"),
+        (IdentityGroup(pk=2, name="A"), ""),
+        (IdentityGroup(pk=1, name="B"), ""),
+    )
+    rows = [queries.ComparisonRow(group, region, ()) for group, region in about]
+    assert sorted([rows[2], rows[3], rows[1], rows[0]], key=queries._sort_key) == rows
 
 
 def test_queries_do_not_grow_with_the_groups(client, lead, django_assert_num_queries):
@@ -172,3 +186,8 @@ def test_offered_are_other_studies_of_images_and_pairs_of_image_sets_each_once(l
     factories.rating_study(name="words", leads=[lead])
     with pytest.raises(ValueError, match=r"Available: against=two; by=image_set, first=a, second=b\.$"):
         queries.check_offered(lead, one, {"against": "words"})
+    queries.check_offered(lead, one, {"against": "two", "by": ""})
+    for given in ({}, {"against": "two"}):
+        queries.check_readable(lead, given)
+    with pytest.raises(ValueError, match="You lead no study 'two'"):
+        queries.check_readable(factories.user(), {"against": "two"})

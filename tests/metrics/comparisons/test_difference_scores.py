@@ -193,6 +193,15 @@ def test_groups_of_one_of_two_studies_are_not_compared(people):
     assert {group for group, _, _ in found} == {"Nepali", ""}
 
 
+def test_a_group_with_a_single_stereotype_is_not_compared(people):
+    study = simulated("a", {"Mexican": 0.7, "Nepali": 0.2}, people=people, images=2)
+    Association.objects.filter(group__name="Nepali", attribute__text="hat").update(out_stereotypical=1)
+    found = compared(study, resamples=0, by="gender", first="woman", second="man")
+    assert {group for group, _, _ in found} == {"Mexican", ""}
+    assert (found["Mexican", "", "l_stereo"].n, found["", "", "l_stereo"].n) == (4, 1)
+    assert compared(study, "tendency_contrast", resamples=0) == {}
+
+
 def test_a_group_and_a_region_that_differ_from_the_rest_are_found(people):
     study = simulated("a", {"Mexican": 0.8, "Peruvian": 0.8, "Nepali": 0.2}, people=people)
     found = compared(study, "tendency_contrast")

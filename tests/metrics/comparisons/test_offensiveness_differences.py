@@ -8,7 +8,7 @@ from django.core.management import call_command
 from scipy.stats import false_discovery_control
 
 from annotation.core.leases import JobState
-from annotation.models import Association, ProfileAnswer, Study, TaskKind
+from annotation.models import Association, IdentityGroup, ProfileAnswer, Study, TaskKind
 from metrics.comparisons import paired_groups, scores
 from metrics.core.stats.scales import NUMBER
 from metrics.depiction.data import read_depiction
@@ -208,7 +208,12 @@ def test_a_rating_or_an_answer_of_either_side_makes_it_stale(people):
     ruled = digest("tendency_difference")
     assert ruled != rule
     Association.objects.filter(source=theirs).update(out_stereotypical=0)
-    assert digest("tendency_difference") != ruled
+    unruled = digest("tendency_difference")
+    assert unruled != ruled
+    contrast = digest(CONTRAST)
+    IdentityGroup.objects.filter(name="Mexican").update(region="Europe")
+    assert digest("tendency_difference") != unruled
+    assert digest(CONTRAST) != contrast
 
 
 def test_a_profile_makes_a_comparison_of_annotators_stale(people):

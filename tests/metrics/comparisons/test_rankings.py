@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.models import Study, TaskKind
+from annotation.models import Association, Study, TaskKind
+from metrics.comparisons.rankings import ranking
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from tests import factories
@@ -87,6 +88,17 @@ def test_without_intervals_there_are_places_alone():
     assert found["Mexican", "", "rank"].value == 1
     assert {name for _, _, name in found} == {"l_stereo", "rank", "o", "o_rank"}
     assert all((row.low, row.high) == (None, None) for row in found.values())
+
+
+def test_a_group_with_a_single_stereotype_has_no_place_and_one_group_is_no_ranking():
+    study = pictured(rates={"Mexican": 0.9, "Nepali": 0.4}, images=2)
+    Association.objects.filter(group__name="Nepali", attribute__text="hat").update(out_stereotypical=0)
+    found = ranked(study)
+    assert {group for group, _, name in found if name == "l_stereo"} == {"Mexican"}
+    assert {group for group, _, name in found if name == "o"} == {"Mexican", "Nepali"}
+    run = score_runs.request(study=study, metric="tendency_ranking", variant="corrected")
+    score_runs.compute_pending()
+    assert ranking(run) is None
 
 
 def page(client) -> str:

@@ -24,10 +24,10 @@ def written(tmp_path):
 def test_rows_are_read_as_they_are(written):
     found = read_answers(
         written(
-            "note,contradiction,neutral,entailment,object,verb,attribute,identity,Source",
-            '"x, y",0.1,0.2,0.7,a car,bought, Hard-Working ,Mexican,seegull-v2',
+            "note,contradiction,neutral,entailment,object,verb,attribute,identity,Source,",
+            '"x, y",0.1,0.2,0.7,a car,bought, Hard-Working ,Mexican,seegull-v2,',
             "",
-            ",0,1,0,a lamp,sold,lazy,Indian,random",
+            ",0,1,0,a lamp,sold,lazy,Indian,random,",
             encoding="utf-8-sig",
         )
     )
@@ -62,6 +62,8 @@ def test_georgians_of_two_axes(written):
         (("Mexican", " "), "column 'identity': it is empty"),
         (("lazy", "x" * 201), "column 'attribute': 201 characters, at most 200"),
         (("lazy", '"la\nzy"'), "line break"),
+        (("0.7", "0.75"), "1.05 in sum, and not 1"),
+        (("seegull-v2", "x" * 81), "column 'source': 81 characters, at most 80"),
         ((",0.1", ""), "7 cells where the header has 8"),
     ],
 )
@@ -74,6 +76,7 @@ def test_a_wrong_cell_is_named_with_row_and_column(written, change, said):
 
 def test_probabilities_of_two_digits_are_taken(written):
     assert len(read_answers(written(HEADER, ROW.replace("0.7,0.2,0.1", "0.33,0.33,0.33")))) == 1
+    assert read_answers(written(HEADER, ROW.replace("lazy", "x" * 200))).texts("attribute") == ("x" * 200,)
 
 
 def test_a_pair_twice(written):

@@ -130,6 +130,27 @@ def test_georgians_are_those_of_the_source_or_the_column_or_the_country(tmp_path
     assert of_source.jobs.get().group == state
     other = answered.imported(tmp_path, [("own", *pair)], name="b")
     assert other.jobs.get().group.axis == "nationality"
+    path = answered.write(tmp_path / "c.csv", [("own", *pair, "us_state")])
+    path.write_text(path.read_text().replace("\n", ",axis\n", 1))
+    assert import_inference(path=path, name="c", model="m").run.jobs.get().group == state
+
+
+def test_a_name_on_several_axes_of_which_none_is_a_country_is_asked_about(tmp_path):
+    for axis in ("us_state", "age"):
+        IdentityGroup.objects.create(name="Twofold", axis=axis)
+    pair = ("own", "Twofold", "rural", "sold", "a lamp", 1, 0, 0)
+    with pytest.raises(FileRefused, match=r"several axes\. Say which in a column 'axis': us_state, age"):
+        answered.imported(tmp_path, [pair])
+
+
+def test_a_name_comes_before_a_demonym(tmp_path):
+    other = factories.group("Elsewhere", demonym="Mexican")
+    content = [("own", text, "lazy", "sold", "a lamp", 1, 0, 0) for text in ("Mexican", "Elsewhere")]
+    run = answered.imported(tmp_path, content)
+    assert {job.group.name: job.text_pair for job in run.jobs.all()} == {
+        "Mexican": "A Mexican person sold a lamp.",
+        other.name: "A Mexican person sold a lamp.",
+    }
 
 
 def test_a_name_that_is_none(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 
 import pytest
@@ -10,10 +12,12 @@ from django.urls import reverse
 
 from generation import backends
 from generation.models import Answer, Run, RunState
+from metrics.inference import views
 from metrics.inference.forms import InferenceForm
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics.inference import answered
+from tests.metrics.inference.test_inference_results import expected
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("model")]
 NEW = reverse("new_inference")
@@ -72,12 +76,21 @@ def test_each_number_can_be_drawn(client, run, reader, shown):
     assert f"show={shown}" in page(client, run, show=shown)
     found = client.get(reverse("inference_figure", args=[run.pk, "csv"]), {"show": shown, "download": ""})
     assert found.headers["Content-Disposition"] == f'attachment; filename="elsewhere-{shown}.csv"'
-    assert found.content.decode().count("Latin America") == 2
+    rows = [row for row in csv.DictReader(io.StringIO(found.text)) if row["series"] == "random"]
+    assert [row["region"] for row in rows] == ["all groups", "Latin America", "South Asia"]
+    numbers = expected("random", "")
+    entailed = round(numbers["entailed_share"] * numbers["n_pairs"])
+    of = {"share": (entailed, numbers["n_pairs"]), "mean_of_entailed": ("", entailed)}
+    assert (rows[0]["k"], rows[0]["n"]) == tuple(map(str, of.get(shown, ("", numbers["n_pairs"]))))
+    of_default = client.get(reverse("inference_figure", args=[run.pk, "csv"]), {"show": "bogus"}).text
+    assert (of_default == found.text) is (shown == "share")
 
 
 def test_the_lists_can_be_narrowed(client, run, reader):
-    text = page(client, run, source="random", region="South Asia")
-    below = text.split('id="most"')[1]
+    narrowed = client.get(reverse("inference", args=[run.pk]), {"source": "random", "region": "South Asia"})
+    assert {(row.source, row.region) for row in narrowed.context["groups"]} == {("random", "South Asia")}
+    assert len(narrowed.context["groups"]) == narrowed.context["groups_in_all"] == 2
+    below = narrowed.text.split('id="most"')[1]
     assert "A lazy person" not in below
     assert ">Nepali<" in below
 
@@ -88,8 +101,10 @@ def test_a_run_without_an_answer_and_one_without_an_entailment(client, run, read
     Run.objects.filter(pk=run.pk).update(finished_at="2026-01-01T00:00:00Z")
     assert "no mean to draw" in page(client, run, show="mean_of_entailed")
     run.answers.all().delete()
-    Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED)
-    assert "No answer yet" in page(client, run)
+    Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED, backend="fake")
+    text = page(client, run)
+    assert "No answer yet" in text
+    assert "simulated answers" in text
     assert client.get(reverse("inference_figure", args=[run.pk, "svg"])).status_code == 404
 
 
@@ -130,8 +145,16 @@ def form(**changes) -> dict[str, str]:
     return {**data, **words, "labels": "", "revision": "", "options": "", "name": "", **changes}
 
 
-def test_from_the_preview_to_the_answers(client, maker, source):
+def test_options_are_lines_of_names_and_values(source):
+    filled = InferenceForm(form(options="bias=0.9\n\n more = of it "))
+    assert filled.is_valid()
+    assert filled.cleaned_data["options"] == {"bias": 0.9, "more": "of it"}
+
+
+def test_from_the_preview_to_the_answers(client, maker, source, monkeypatch):
+    monkeypatch.setattr(views, "DRAWN_SHOWN", 5)
     preview = client.post(NEW, form()).content.decode()
+    assert "and 1 more." in preview
     assert 'aria-current="true">Inference models</a>' in preview
     assert not Run.objects.exists()
     assert "A lazy person bought a car." in preview
@@ -208,9 +231,20 @@ def test_the_api_reads_what_the_pages_show(run):
         ("seegull-v2", "Latin America"),
     ]
     row = found["results"][0]
-    assert row["entailed_low"] <= row["entailed_share"] <= row["entailed_high"]
+    for name, value in expected("seegull-v2", "").items():
+        assert row[name] == pytest.approx(value)
+    for low, name, high in (
+        ("entailed_low", "entailed_share", "entailed_high"),
+        *(
+            (f"{name}_low", name, f"{name}_high")
+            for name in ("mean_entailment_of_entailed", "mean_entailment_of_all")
+        ),
+    ):
+        assert row[low] < row[name] < row[high]
     pairs = program.get(f"inference-runs/{run.pk}/pairs?limit=1&source=random").json()["results"]
     assert [pair["source"] for pair in pairs] == ["random"]
+    pairs = program.get(f"inference-runs/{run.pk}/pairs?region=South Asia").json()["results"]
+    assert {pair["region"] for pair in pairs} == {"South Asia"}
     assert program.get(f"inference-runs/{run.pk}/figure/csv?show=mean_of_all").status_code == 200
     assert program.get(f"inference-runs/{run.pk}/figure/exe").status_code == 404
     Answer.objects.filter(run=run).update(probabilities={"yes": 1.0})

@@ -73,6 +73,7 @@ def test_the_premise_keeps_to_the_letter_of_the_protocol():
 def test_words_that_make_no_sentences(words):
     with pytest.raises(WordsRefused, match="verbs"):
         check_words("verbs", words)
+    assert check_words("verbs", ["x" * 80]) == ("x" * 80,)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,7 @@ def test_a_model_without_neutral():
     [
         (["LABEL_0", "LABEL_1", "LABEL_2"], "name them in that order"),
         (["POSITIVE", "NEGATIVE"], "POSITIVE, NEGATIVE.*Choose a model"),
+        (["LABEL_0", "other"], "Choose a model"),
         (["not_entailment", "neutral"], "Choose a model"),
         (["entailment", "ENTAILMENT"], "two labels 'entailment'"),
         ([], "none"),

@@ -118,6 +118,42 @@ def test_choices_that_ask_nothing(source, change, said):
         plan_inference(recipe=RECIPE, choice=Choice(source=source, **change))
 
 
+def test_the_votes_of_the_other_pool_can_be_chosen(source):
+    source.associations.exclude(attribute__text="spicy").update(
+        out_stereotypical=None, out_nonstereotypical=None, out_unsure=None
+    )
+    plan = plan_inference(recipe=RECIPE, choice=Choice(source=source, pool="out"))
+    assert drawn(plan) == {(0, "Mexican", "spicy")}
+    assert plan.recipe.design["pool"] == "out"
+
+
+def test_a_source_of_the_baselines_name_is_refused_with_the_baseline_alone():
+    source = factories.source(RANDOM)
+    factories.association(from_source=source)
+    plan_inference(recipe=RECIPE, choice=Choice(source=source))
+    with pytest.raises(PlanRefused, match="called 'random'"):
+        plan_inference(recipe=RECIPE, choice=Choice(source=source, baseline=RANDOM))
+
+
+def test_a_group_that_everything_is_said_of_has_no_random_pair_which_is_said(source):
+    for text in ("lazy", "spicy", "vegetarian"):
+        factories.association(group_name="Nepali", text=text, in_votes=(0, 3, 0), from_source=source)
+    plan = plan_inference(recipe=RECIPE, choice=Choice(source=source, baseline=RANDOM))
+    # of what was drawn for the others, all is associated with the Nepalese
+    assert {group for place, group, _ in drawn(plan) if place} == {"Mexican", "Indian"}
+    assert "have no random pair: 1." in plan.notes[-1]
+
+
+def test_a_run_has_the_name_that_was_given_and_else_one_of_at_most_80_characters(source):
+    source.name = "x" * 80
+    recipe = ClassificationRecipe(backend="fake", model="some/model_of-theirs")
+    assert plan_inference(recipe=recipe, choice=Choice(source=source), name="mine").name == "mine"
+    assert len(plan_inference(recipe=recipe, choice=Choice(source=source)).name) == 80
+    source.name = "short"
+    name = plan_inference(recipe=recipe, choice=Choice(source=source)).name
+    assert name.startswith("short-some-model-of-theirs-")
+
+
 def test_a_source_without_associations():
     with pytest.raises(PlanRefused, match="has no associations"):
         plan_inference(recipe=RECIPE, choice=Choice(source=factories.source("empty")))

@@ -8,9 +8,11 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from generation.models import Answer
 from metrics.inference import queries
+from metrics.inference.figures import inference_figure
 from metrics.inference.labels import LabelsRefused
 from tests.metrics.inference import answered
 
@@ -101,6 +103,44 @@ def test_most_entailed_pairs_come_first_and_can_be_narrowed(run):
     wanted = [row[5] for row in entailed if row[0] == "random" and answered.REGIONS[row[1]] == "South Asia"]
     assert [pair.probability for pair in narrowed] == sorted(wanted, reverse=True)[:2]
     assert queries.most_entailed(run, source="nobody's", limit=2) == []
+
+
+def test_groups_are_listed_by_what_is_entailed_then_by_how_surely_then_by_name(tmp_path):
+    answered.groups()
+    content = [
+        ("own", group, attribute, "sold", "a car", p, 1 - p, 0)
+        for group, attribute, p in (
+            ("Indian", "rude", 0.4),
+            ("Indian", "kind", 0.6),
+            ("Mexican", "lazy", 0.8),
+            ("Indian", "calm", 0.8),
+            ("Indian", "able", 0.8),
+        )
+    ]
+    found = queries.results(answered.imported(tmp_path, content), resamples=0).groups
+    listed = [(row.group, row.attribute) for row in found]
+    assert listed == [
+        ("Indian", "able"),
+        ("Indian", "calm"),
+        ("Mexican", "lazy"),
+        ("Indian", "kind"),
+        ("Indian", "rude"),
+    ]
+
+
+def test_figures_say_that_answers_are_simulated(run):
+    found = queries.results(run, resamples=0)
+    for simulated in (True, False):
+        figure = inference_figure(run, found, shown="share", simulated=simulated)
+        assert ("simulated" in str(figure.spec["title"])) is simulated
+
+
+def test_a_run_that_has_gone_on_is_counted_again(run):
+    before = queries.results(run, resamples=0).rows[0].numbers.n_entailed
+    run.answers.update(text="entailment")
+    assert queries.results(run, resamples=0).rows[0].numbers.n_entailed == before
+    run.finished_at = timezone.now()
+    assert queries.results(run, resamples=0).rows[0].numbers.n_entailed == run.answers.count() / 2
 
 
 def test_labels_in_another_order_and_in_capitals(run):

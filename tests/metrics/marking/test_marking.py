@@ -6,6 +6,7 @@ import io
 import re
 
 import pytest
+from django.contrib import auth
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
@@ -13,7 +14,7 @@ from django.utils import timezone
 from annotation.models import IdentityGroup
 from generation.models import Caption, Run, RunState
 from generation.recipes.recipes import CaptionRecipe, as_json, digest
-from metrics.core.purposes import ASSOCIATIONS
+from metrics.core.purposes import ASSOCIATIONS, MACHINE_JUDGE
 from metrics.marking.data import Choice, runs_of_set, sets_with_texts, top_p_of
 from metrics.marking.figures import marking_figure
 from metrics.marking.queries import lines, results, sentences
@@ -75,8 +76,37 @@ def test_each_caption_is_looked_at_for_its_own_group(image_set):
         ("Asian", 0, 3),
         ("White", 0, 3),
     ]
-    alone = Choice(WordList(WORDS, alone=True))
-    assert counted(results(image_set, alone, resamples=0))[:2] == [("Asian", 2, 3), ("White", 2, 3)]
+    for changed, marked in (
+        (WordList(WORDS, alone=True), [2, 2]),
+        (WordList({**WORDS, "White": ("pale",)}), [2, 0]),
+        (WordList(WORDS, nouns=("woman",)), [1, 0]),
+    ):
+        again = counted(results(image_set, Choice(changed), resamples=0))
+        assert [k for _, k, _ in again[:2]] == marked
+
+
+def test_a_run_that_has_gone_on_is_counted_again(image_set):
+    run = captions(image_set, MARKED)
+    assert counted(results(image_set, CHOICE, resamples=0)) == [("Asian", 2, 3), ("White", 1, 3)]
+    run.captions.update(text="a white man")
+    run.finished_at = timezone.now()
+    run.save()
+    assert counted(results(image_set, CHOICE, resamples=0)) == [("Asian", 0, 3), ("White", 3, 3)]
+
+
+def test_points_are_in_the_order_of_groups_and_of_top_p(image_set):
+    for value in (0.9, 0.5):
+        captions(image_set, MARKED[::-1], options={"top_p": value}, backend="fake", model="fake")
+    rows = results(image_set, CHOICE, resamples=0)
+    order = [("Asian", 0.5), ("Asian", 0.9), ("White", 0.5), ("White", 0.9)]
+    figure = marking_figure(image_set, rows)
+    assert [row[1:3] for row in figure.rows] == order
+    assert figure.spec["title"]["subtitle"] == ["faces – some or all texts are simulated"]
+    # runs beside each other, of which only the first was simulated
+    captions(image_set, MARKED)
+    beside = marking_figure(image_set, [*rows[2:], *results(image_set, CHOICE, resamples=0)[4:]])
+    assert [row[0] for row in beside.rows] == ["Asian", "Asian", "White", "White"]
+    assert "simulated" in str(beside.spec["title"])
 
 
 def test_the_first_rank_counts_unless_all_are_asked_for(image_set):
@@ -102,7 +132,11 @@ def test_descriptions_count_and_answers_to_questions_do_not(image_set):
     question = asked.a_run(image_set=image_set)
     asked.add(question, image, "an asian person")
     measured.empty_run("brightness", image_set=image_set.name)
+    a_run("descriptions", image_set=image_set, design={"purpose": MACHINE_JUDGE})
+    Run.objects.filter(pk=captions(image_set, MARKED).pk).update(kind="embeddings")
     assert runs_of_set(image_set) == [described]
+    [listed] = sets_with_texts()
+    assert listed.texts == 1
     [row] = results(image_set, CHOICE, resamples=0)
     assert (row.share.k, row.share.n, row.images, row.top_p, row.label) == (1, 2, 1, 0.6, described.name)
 
@@ -158,6 +192,7 @@ def test_top_p_is_what_the_recipe_says(image_set, options, top_p):
     assert top_p_of(captions(image_set, MARKED, options=options)) == top_p
     sure = a_run("descriptions", image_set=image_set, temperature=0.0, top_p=0.6)
     assert top_p_of(sure) is None
+    assert top_p_of(Run(kind="descriptions", recipe={"temperature": 0.7})) is None
 
 
 def test_runs_that_differ_in_top_p_only_are_a_line(image_set):
@@ -256,12 +291,19 @@ class TestPages:
             factories.image_set(f"more{number}")
         with django_assert_max_num_queries(10):
             client.get(reverse("marking"))
+        assert [one.name for one in sets_with_texts()] == ["faces", "more0", "more1", "more2"]
 
     def test_the_page_shows_and_changes_what_is_looked_for(self, client, image_set):
         address = reverse("marking_of_set", args=["faces"])
+        reader, more = auth.get_user(client), reverse("new_run", args=["captions"])
+        assert more not in client.get(address).content.decode()
+        client.force_login(factories.user(lead=True))
+        assert more in client.get(address).content.decode()
+        client.force_login(reader)
         assert "caption or a description yet" in client.get(address).content.decode()
-        captions(image_set, MARKED)
+        run = captions(image_set, MARKED)
         text = client.get(address).content.decode()
+        assert reverse("run", args=[run.pk]) not in text
         assert "Asian: asian\nWhite: white" in text
         assert "of the texts about images of “Asian” name the group, and 33.3 % [" in text
         assert "says nothing about the person" in text
@@ -317,8 +359,11 @@ def test_the_api(image_set):
         ("Asian", 2, 3, 0.7),
         ("White", 1, 3, 0.7),
     ]
-    chosen = program.get("marking/faces?alone=true&nouns=woman&words=Asian: a%0AWhite: white").json()
+    assert [row["simulated"] for row in found["results"]] == [False, False]
+    chosen = program.get("marking/faces?alone=true&all_ranks=true&nouns=woman&words=Asian: a").json()
     assert [row["marked"] for row in chosen["results"]] == [1, 2]
+    assert (chosen["nouns"], chosen["alone"], chosen["all_ranks"]) == (["woman"], True, True)
+    assert (found["alone"], found["all_ranks"]) == (False, False)
     assert program.get("marking/faces?words=Martian: green").status_code == 422
     assert program.get("marking/faces?bogus=1").status_code == 400
     assert program.get("marking/nothing").status_code == 404

@@ -73,7 +73,8 @@ def test_other_nouns():
 
 
 def test_words_are_no_patterns():
-    listed = WordList({"X": ("a.c", "(b")})
+    listed = WordList({"X": ("a.c", "(b", "-ish ")})
+    assert marks(listed, "X", "an ish man")
     assert not marks(listed, "X", "abc man")
     assert marks(listed, "X", "a.c man")
 
@@ -104,6 +105,13 @@ def test_lines_are_read_and_written():
     found = read_words(text, groups=["Asian", "Latina/o", "White"])
     assert found == {"Asian": ("asian", "east asian"), "Latina/o": ("latina",)}
     assert read_words(as_lines(found), groups=found) == found
+    assert read_words(" # a note: none\nAsian: asian", groups=["Asian"]) == {"Asian": ("asian",)}
+
+
+def test_as_much_as_is_possible_is_read():
+    longest, most = "a" * 80, [f"w{n}" for n in range(50)]
+    assert read_words(f"Asian: {longest}", groups=["Asian"]) == {"Asian": (longest,)}
+    assert read_words(f"Asian: {','.join(most)}", groups=["Asian"]) == {"Asian": tuple(most)}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -12,8 +13,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import EnrolmentStatus, Judgement, Purpose, Response, TaskKind
+from annotation.models import (
+    Annotator,
+    Enrolment,
+    EnrolmentStatus,
+    Judgement,
+    Purpose,
+    Response,
+    TaskKind,
+)
 from metrics.quality.queries import annotators as pages
+from metrics.quality.queries.work import AnnotatorWork, WorkCount
 from tests import factories
 from tests.metrics.cast import depiction_study
 
@@ -87,6 +97,8 @@ def test_checks_are_gold_items_and_attention_checks_and_count_nowhere_else():
     row = rows_of(study)["a"]
     assert (row.right, row.checked, row.accuracy, row.work.answers) == (1, 2, 0.5, 2)
     assert row.flags == ()
+    check(study, who, True, purpose=Purpose.ATTENTION)
+    assert rows_of(study)["a"].checked == 3
 
 
 def test_checks_and_enrolments_of_other_studies_and_checks_that_do_not_stand_do_not_count():
@@ -114,6 +126,55 @@ def test_ten_answers_are_enough_to_be_called_fast(answers, fast):
 
 def test_nineteen_of_twenty_are_nearly_always():
     assert "same" in rows_of(rated({"a": ALIKE, "b": ALIKE, "odd": [5] * 19 + [1]}))["odd"].flags
+
+
+def test_nearly_always_none_of_the_above_is_the_same_answer_too():
+    def flags(**said):
+        return pages.QualityRow(Annotator(), None, AnnotatorWork(1, **said), 0, 0).flags
+
+    assert flags(none=19, offered=20) == ("same",)
+    assert flags(none=18, offered=20) == flags(none=19, offered=19) == ()
+
+
+@pytest.mark.parametrize(
+    ("status", "may"), [("", False), ("qualified", True), ("blocked", False), ("screened_out", False)]
+)
+def test_who_takes_part_may_be_blocked(status, may):
+    enrolment = Enrolment(status=status) if status else None
+    assert pages.QualityRow(Annotator(), enrolment, AnnotatorWork(1), 0, 0).may_be_blocked is may
+
+
+def test_a_count_takes_a_twentieth_of_the_time():
+    counted = WorkCount({}, {}, 0, "", timezone.now(), seconds=3)
+    assert [counted.may_recount(now=counted.counted_at + timedelta(seconds=later)) for later in (59, 60)] == [
+        False,
+        True,
+    ]
+
+
+def test_every_number_has_its_own_cell():
+    work = AnnotatorWork(1, 2, 3.0, 4.0, 5.0, 6, 12, 3.0, 13, 14, 15, 16)
+    row = pages.QualityRow(Annotator(pseudonym="a-1", simulated=True), None, work, 7, 8)
+    [cells] = pages.csv_rows([row])
+    assert dict(zip(pages.CSV_COLUMNS, cells, strict=True)) == {
+        "annotator": "a-1",
+        "simulated": "yes",
+        "status": "",
+        "answers": 2,
+        "median_active_s": 3,
+        "usual_active_s": 4,
+        "median_idle_s": 5,
+        "agreement": 0.5,
+        "agreement_by_chance": 0.25,
+        "pairs": 12,
+        "checks_right": 7,
+        "checks": 8,
+        "none_of_above": 13,
+        "none_of_above_offered": 14,
+        "most_frequent": 15,
+        "rated": 16,
+        "flags": "",
+    }
 
 
 def test_none_of_the_above_is_a_share_of_pages():
@@ -192,6 +253,7 @@ def test_the_page_says_that_disagreement_is_data_and_leads_to_blocking(client, l
     enrolment = factories.enrolment(study, who=rows_of(study)["odd"].annotator)
     text = page(client, lead, study)
     assert "Disagreement is data, not error" in text
+    assert "3 annotators. 1 flagged." in text
     assert reverse("person_action", args=["small", enrolment.pk, "block"]) in text
     assert text.index("<code>odd</code>") < text.index("<code>a</code>"), "what is marked comes first"
     enrolment.status = EnrolmentStatus.BLOCKED
@@ -214,7 +276,9 @@ def test_every_column_can_be_sorted_both_ways_and_undefined_comes_last(client, l
 def test_many_annotators_are_shown_a_page_at_a_time(client, lead, monkeypatch):
     monkeypatch.setattr(pages, "PER_PAGE", 2)
     study = rated({name: [5, 4] for name in "abc"}, leads=[lead])
-    assert "Page 1 of 2" in page(client, lead, study, sort="who")
+    first = page(client, lead, study, sort="who")
+    assert "Page 1 of 2" in first
+    assert re.findall("<code>(.)</code>", first) == ["a", "b"]
     assert "<code>c</code>" in page(client, lead, study, sort="who", page="2")
     assert "<code>c</code>" in page(client, lead, study, sort="who", page="99999999999")
 

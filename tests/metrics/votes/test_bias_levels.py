@@ -2,9 +2,10 @@
 
 import pytest
 
-from annotation.models import IdentityGroup
+from annotation.models import IdentityGroup, Response
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import inputs_digest
+from metrics.votes.data.own_answers import read_bias_levels
 from tests.metrics.votes.test_clustered_votes import rows
 from tests.metrics.votes_cast import bias_study
 
@@ -27,6 +28,13 @@ def test_levels_are_means_without_unsure_and_shares_are_of_all_answers(inputs):
     assert (five.k, five.n) == (2, 9)
     assert 0 <= five.low < five.value < five.high <= 1
     assert found["associations", "", "", ""].k == 3
+
+
+def test_the_same_people_are_known_again_and_others_are_each_somebody():
+    study = bias_study(SAID)
+    assert len(set(read_bias_levels(study).annotators.tolist())) == 3
+    Response.objects.update(annotator=None)
+    assert len(set(read_bias_levels(study).annotators.tolist())) == 9
 
 
 def test_without_a_level_there_is_no_mean_and_without_answers_nothing():

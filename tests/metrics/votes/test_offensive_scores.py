@@ -2,9 +2,10 @@
 
 import pytest
 
-from annotation.models import Association, IdentityGroup, Study
+from annotation.models import Association, IdentityGroup, Response, Study
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import evaluate, inputs_digest
+from metrics.votes.data.own_answers import read_rated_offensiveness
 from tests import factories
 from tests.metrics.cast import visual_study
 from tests.metrics.votes_cast import rating_study, votes_study
@@ -21,6 +22,9 @@ def scores(study, metric, variant="corrected", resamples=0, seed=0):
 def test_means_of_the_source_by_group_by_region_and_of_stereotypes_only():
     found = scores(votes_study(), "attribute_offensiveness")
     values = {key: (row.value, row.n) for key, row in found.items()}
+    groups = dict.fromkeys(group for name, group, _, _ in found if name == "mean" and group)
+    assert list(groups) == ["Atlantean", "Mexican", "Nepali", "Peruvian"]
+    assert [text for name, _, text, _ in found if name == "attribute"] == ["festive", "kind", "poor", "wet"]
     # rated: poor 3 (twice), festive -1, kind 0, wet 2; 'tall' was not
     assert values["mean", "", "", ""] == (pytest.approx(7 / 5), 5)
     assert values["mean", "", "", "region: Latin America"] == (pytest.approx(5 / 3), 3)
@@ -140,6 +144,15 @@ def test_intervals_of_ratings_draw_annotators_too():
     one = found["attribute", "", "poor", ""]
     assert (one.low, one.high) == (1, 4)
     assert all(row.low <= row.value <= row.high for key, row in found.items() if key[0].startswith("mean"))
+
+
+def test_ratings_of_people_whom_nobody_knows_are_a_cluster_each():
+    study = rating_study({"poor": [1, 1], "festive": [1, 1]}, {})
+    found = scores(study, "rated_offensiveness")
+    assert [text for name, _, text, _ in found if name == "attribute"] == ["festive", "poor"]
+    assert len(set(read_rated_offensiveness(study)[0].annotators.tolist())) == 2
+    Response.objects.update(annotator=None)
+    assert len(set(read_rated_offensiveness(study)[0].annotators.tolist())) == 4
 
 
 def test_nobody_has_rated_yet():

@@ -11,7 +11,7 @@ from annotation.models import Association, AuditEvent, Response, Source, Study, 
 from metrics.votes import services
 from metrics.votes.services import VotesRefused, save_votes
 from tests import factories
-from tests.metrics.votes_cast import asked_of_pairs, prevalence_study
+from tests.metrics.votes_cast import PEOPLE, asked_of_pairs, association_unit, prevalence_study
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,15 @@ def test_a_source_has_the_votes_of_both_pools_as_counted(study):
         ("Mexican", "lazy"): ((2, 1, 0), (1, 0, 1), [], None),
         ("Chilean", "poet"): ((0, 1, 0), (None, None, None), [], None),
     }
+    assert source.citation == "Votes of the study 'asked'."
     assert AuditEvent.objects.get().details == {"source": "asked-votes", "pairs": 2}
+
+
+def test_votes_of_a_program_are_cited_as_such(study):
+    Study.objects.update(simulated=True)
+    study.refresh_from_db()
+    cited = save_votes(study=study, by=None).citation
+    assert cited == "Votes of the study 'asked'. Some or all answers were made by a program, not by people."
 
 
 def test_ratings_of_offensiveness_come_along():
@@ -54,10 +62,21 @@ def test_ratings_of_offensiveness_come_along():
     asked_of_pairs(study)
     # Unsure is no rating there
     factories.response(study.tasks.get(kind="offensiveness").units.get(), values=[0])
+    factories.response(
+        association_unit(study.tasks.get(kind="prevalence"), "Mexican", "poor"),
+        values=[1],
+        who=factories.annotator(profile=PEOPLE["inside"]),
+    )
+    factories.response(
+        association_unit(study.tasks.get(kind="offensiveness"), "Mexican", "poor"), values=[-1]
+    )
     Study.objects.update(status=StudyStatus.CLOSED, closed_at=timezone.now())
     study = Study.objects.get()
     save_votes(study=study, name="rated", by=None)
-    assert rows("rated") == {("Mexican", "hat"): ((1, 0, 0), (1, 0, 0), [2.0, 2.0], 2.0)}
+    assert rows("rated") == {
+        ("Mexican", "hat"): ((1, 0, 0), (1, 0, 0), [2.0, 2.0], 2.0),
+        ("Mexican", "poor"): ((1, 0, 0), (None, None, None), [-1.0], -1.0),
+    }
 
 
 def test_a_withdrawn_answer_does_not_count(study):
@@ -77,6 +96,7 @@ def test_a_bad_or_taken_name_is_refused_and_nothing_is_written(study, name):
 
 def test_a_name_may_have_80_characters(study):
     assert save_votes(study=study, name="x" * 80, by=None).name == "x" * 80
+    assert services.default_name(Study(name="x" * 80)) == "x" * 74 + "-votes"
 
 
 @pytest.mark.parametrize("pool", ["inside", "outside"])
@@ -117,11 +137,25 @@ def test_a_lead_saves_them_on_the_overview_or_by_the_api(client, study):
     client.force_login(lead)
     overview = reverse("overview", args=["asked"])
     assert 'value="asked-votes"' in client.get(overview).content.decode()
-    client.post(reverse("save_votes", args=["asked"]), {"name": "mine"})
+    client.post(reverse("save_votes", args=["asked"]), {"name": " mine "})
     made = client.post("/api/v1/studies/asked/votes-source", {}, content_type="application/json")
     assert made.json() == {"source": "asked-votes", "title": "Votes of “Asked”"}
     again = client.post("/api/v1/studies/asked/votes-source", {}, content_type="application/json")
     assert again.status_code == 409
-    assert set(Source.objects.values_list("name", flat=True)) >= {"mine", "asked-votes"}
+    owners = dict(Source.objects.values_list("name", "owner"))
+    assert (owners["mine"], owners["asked-votes"]) == (lead.pk, lead.pk)
+    saved = AuditEvent.objects.filter(what="votes saved as a source")
+    assert list(saved.values_list("by", "study")) == [(lead.pk, study.pk)] * 2
     Study.objects.update(status=StudyStatus.OPEN, closed_at=None)
     assert "asked-votes" not in client.get(overview).content.decode()
+
+
+@pytest.mark.pages
+def test_a_lead_who_may_not_set_up_studies_saves_none(client, study):
+    lead = factories.user()
+    study.leads.add(lead)
+    client.force_login(lead)
+    assert client.post(reverse("save_votes", args=["asked"])).status_code == 404
+    made = client.post("/api/v1/studies/asked/votes-source", {}, content_type="application/json")
+    assert made.status_code == 404
+    assert not Source.objects.filter(name="asked-votes").exists()

@@ -10,7 +10,7 @@ from metrics.core.charts.figure import render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
 from metrics.score_runs import services as score_runs
-from metrics.votes.charts import Dot, Plot, dot_chart
+from metrics.votes.charts import Dot, Plot, _axis, dot_chart
 from tests import factories
 from tests.metrics.cast import visual_study
 from tests.metrics.votes_cast import prevalence_study, rating_study, votes_study
@@ -53,6 +53,7 @@ def test_a_regions_groups_lead_to_their_pages_and_shares_have_intervals():
     points = [point for point in data(figure) if point["row"] == "Mexican"]
     assert {point["link"] for point in points} == {reverse("identity", args=[study.name, mexican.pk])}
     assert all(point["low"] <= point["value"] <= point["high"] and point["n"] == 3 for point in points)
+    assert [point["counted"] for point in points] == ["2 of 3", "1 of 3", "1 of 3"]
     assert "lines: 95 % intervals, over associations only, not over the annotators who voted" in figure.notes
     assert "link" not in json.dumps(draw_figure(study, "pools").spec)
 
@@ -86,7 +87,12 @@ def test_offensiveness_is_of_stereotypes_unless_all_are_asked_for():
         3,
     )
     notes = draw_figure(study, "offensiveness-regions").notes
-    assert "stereotypical: at least 2 stereotypical out-region votes in votes" in notes
+    rule = "stereotypical: at least 2 stereotypical out-region votes in votes"
+    assert rule in notes
+    everything = draw_figure(study, "offensiveness-regions", {"of": "all"})
+    assert rule not in everything.notes
+    assert everything.title == "How offensive associations are"
+    assert draw_figure(study, "offensiveness-regions").title == "How offensive stereotypes are"
 
 
 def test_the_groups_with_most_offensive_stereotypes_are_those_with_enough_of_them():
@@ -96,7 +102,9 @@ def test_the_groups_with_most_offensive_stereotypes_are_those_with_enough_of_the
         ("Peruvian", "", ""),
         ("Atlantean", "", ""),
     ]
-    assert len(shown(study, "offensive-groups", least="1", top="2")) == 2
+    few = draw_figure(study, "offensive-groups", {"least": "1", "top": "2"})
+    assert len(few.rows) == 2
+    assert "2 of 3 groups with at least 1 rated" in few.notes
     with pytest.raises(ValueError, match="nothing to draw in 'offensive-groups'"):
         draw_figure(study, "offensive-groups")
 
@@ -106,6 +114,7 @@ def test_answers_are_read_where_there_is_no_source_and_their_intervals_come_with
     figure = draw_figure(study, "pools", {"show": "share"})
     assert shown(study, "pools")["Latin America", "", "both (overlap)"] == (1, 1, 2)
     assert all(point["low"] is None for point in data(figure))
+    assert not figure.notes
     run = score_runs.request(study=study, metric="prevalence", variant="corrected", resamples=100)
     score_runs.compute(run_id=run.pk)
     figure = draw_figure(study, "pools", {"show": "share"})
@@ -123,6 +132,9 @@ def test_simulated_answers_are_named_and_the_sources_votes_are_not_called_so():
     assert "Trial – simulated answers" in str(draw_figure(study, "pools").spec["title"])
     study = votes_study(simulated=True, title="Trial")
     assert "simulated" not in str(draw_figure(study, "pools").spec["title"])
+    without = factories.study(name="without")
+    with pytest.raises(NothingToDraw, match="'without' has no stereotype source, so no votes of one"):
+        draw_figure(without, "pools", {"from": "source"})
 
 
 def test_the_rule_that_is_used_is_marked_in_words():
@@ -159,6 +171,18 @@ def test_an_option_that_cannot_be_is_refused_with_what_can(name, options, messag
 def test_a_study_of_nothing_has_no_figure(name):
     with pytest.raises(NothingToDraw):
         draw_figure(factories.study(), name)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [(-0.6, 1.6, [-0.5, 0, 0.5, 1, 1.5]), (-1, 2.5, [-1, 0, 1, 2]), (0.2, 0.3, [0])],
+)
+def test_scores_have_a_tick_at_every_half_or_whole_point(low, high, ticks):
+    domain, axis = _axis([Dot("a", "", high, 1, low=low, high=high)], "score", text=False)
+    assert axis == {"values": ticks}
+    assert domain[0] <= min(low, 0)
+    assert (domain[0] == 0) is (low >= 0)
+    assert domain[1] > high
 
 
 @pytest.mark.parametrize("unit", ["number", "share", "score"])
