@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import time
 from datetime import timedelta
 
 import pytest
@@ -26,12 +27,15 @@ pytestmark = pytest.mark.django_db
 def test_every_prompt_is_asked_once_and_answered_in_a_row_of_its_own(server):
     asked = server()
     run = run_of("a", "b", "c")
+    began = time.perf_counter()
     assert work.work(run_id=run.pk) == 3
+    took = time.perf_counter() - began
     assert state(run) == (RunState.DONE, "")
     rows = Answer.objects.filter(run=run).values_list("job__key", "text", "ended", "tokens_in", "tokens_out")
     assert list(rows) == [(each, each.upper(), "stop", 3, 2) for each in "abc"]
     assert set(asked.asked.values()) == {1}
     assert (run.tokens_in, run.tokens_out) == (9, 6)
+    assert all(0 < answer.seconds <= took for answer in Answer.objects.filter(run=run))
 
 
 def test_each_sample_has_a_seed_of_its_own_and_more_samples_are_added(server):

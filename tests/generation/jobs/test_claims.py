@@ -106,9 +106,18 @@ def test_a_run_mostly_fails_when_more_jobs_failed_than_are_done(db, failed, wait
     # given back by a worker that was not to blame, or could not reach the storage: no failure
     states += [(JobState.PENDING, 0, "the storage is away"), (JobState.PENDING, 1, "")] * 5
     Job.objects.bulk_create(
-        Job(run=run, key=str(n), number=1, state=state, attempts=attempts, error=error, finished_at=NOW)
+        Job(
+            run=run,
+            key=str(n),
+            number=1,
+            state=state,
+            attempts=attempts,
+            error=error and f"{error} {n}",
+            finished_at=NOW,
+        )
         for n, (state, attempts, error) in enumerate(states)
     )
+    assert ("The first error: no 0 " in claims.mostly_fails(run.pk)) is fails
     assert bool(claims.mostly_fails(run.pk)) is fails
 
 

@@ -326,3 +326,10 @@ def test_a_database_that_is_away_for_a_moment_costs_nothing(closed):
     answers[:] = [OperationalError("gone")] * 4
     with pytest.raises(OperationalError, match="gone"):
         retries.with_retries(ask)
+    assert answers == []
+    # half a transaction is not tried again
+    retries.connection.in_atomic_block = True
+    answers[:] = [OperationalError("gone"), 5]
+    with pytest.raises(OperationalError, match="gone"):
+        retries.with_retries(ask)
+    assert len(closed) == 5
