@@ -16,8 +16,8 @@ from generation import backends
 from generation.backends.base import Question
 from generation.core import vectors
 from generation.embeddings.queries import image_vectors, text_vectors
-from generation.jobs.services import claims as jobs
 from generation.jobs.services import batches, handlers, work
+from generation.jobs.services import claims as jobs
 from generation.models import Caption, Embedding, Job, Provenance, Run, RunState
 from generation.plans import services as plans
 from generation.plans.askings import Asking
