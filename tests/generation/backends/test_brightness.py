@@ -252,3 +252,9 @@ def test_what_a_measurement_does_not_know_is_refused(changed, said):
 def test_a_question_without_an_image_is_refused():
     with pytest.raises(BackendError, match="needs an image"):
         backends.load(recipe()).answer([Question("brightness", 0)])
+
+
+@pytest.mark.parametrize(("b", "has_one"), [(0.01, True), (0.0099, False)])
+def test_a_colour_that_is_as_good_as_grey_has_no_angle(monkeypatch, b, has_one):
+    monkeypatch.setattr(brightness, "lab", lambda colours: np.array([[60.0, 0.0, b]]))
+    assert (skin_of(np.array([SKIN], dtype=np.uint8)).ita is not None) is has_one

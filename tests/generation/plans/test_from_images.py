@@ -103,6 +103,8 @@ def test_the_set_is_named_by_the_model_and_the_initial_images(face_set):
     long = default_name(faces.recipe(initial="f" * 80))
     assert len(long) <= 80
     assert long.startswith("fake-from-fff")
+    cut = default_name(faces.recipe(initial="f" * 34 + "-of-all"))
+    assert cut == "fake-from-" + "f" * 34
 
 
 def test_what_is_noted(face_set):

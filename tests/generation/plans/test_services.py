@@ -192,6 +192,9 @@ class TestSets:
         assert image_sets.image_set_shown_by(study) == "shown"
         run_over([factories.image(image_set=image_set)], CaptionRecipe(backend="fake"))
         assert image_sets.image_set_shown_by(study) == ""
+        rating = factories.study()
+        factories.task(rating, kind=TaskKind.VISUAL_NATURE, image_set=factories.image_set("empty"))
+        assert image_sets.image_set_shown_by(rating) == ""
 
 
 class TestStudies:
