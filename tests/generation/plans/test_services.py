@@ -196,6 +196,30 @@ class TestSets:
         factories.task(rating, kind=TaskKind.VISUAL_NATURE, image_set=factories.image_set("empty"))
         assert image_sets.image_set_shown_by(rating) == ""
 
+    def test_the_images_of_a_study_are_those_of_its_newest_question_about_depiction(self):
+        study = factories.study()
+        with pytest.raises(PlanRefused, match="shows no images"):
+            image_sets.image_set_of(study)
+        for kind, version, name in (
+            (TaskKind.DEPICTION, 1, "first"),
+            (TaskKind.DEPICTION, 2, "second"),
+            (TaskKind.VISUAL_NATURE, 3, "rated"),
+        ):
+            factories.task(study, kind=kind, version=version, image_set=factories.image_set(name))
+        assert image_sets.image_set_of(study).name == "second"
+
+    def test_what_two_images_could_be_called_names_neither(self):
+        of = factories.image_set()
+        one, two = (
+            factories.image(image_set=of, index=index, reference=f"{index}/face.png").pk for index in (1, 2)
+        )
+        assert image_sets.names_of_images(of) == {
+            "1/face.png": one,
+            "Mexican 1": one,
+            "2/face.png": two,
+            "Mexican 2": two,
+        }
+
 
 class TestStudies:
     def test_a_draft_that_waits_for_images_shows_the_set(self):
