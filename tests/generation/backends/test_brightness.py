@@ -137,11 +137,15 @@ def test_crops_scale_with_the_image_and_are_never_empty():
     assert cropped(np.zeros((1, 1, 3), np.uint8), parse_crop("published")).shape == (1, 1, 3)
     assert cropped(np.zeros((8, 12, 3), np.uint8), parse_crop("centre")).shape == (4, 6, 3)
     assert cropped(np.zeros((8, 12, 3), np.uint8), parse_crop("whole")).shape == (8, 12, 3)
+    assert cropped(np.zeros((8, 12, 3), np.uint8), parse_crop("0,0,1,1")).shape == (8, 12, 3)
+    assert cropped(np.zeros((8, 12, 3), np.uint8), parse_crop("0.99,0.99,1,1")).shape == (1, 1, 3)
     own = cropped(np.arange(100).reshape(10, 10, 1).repeat(3, 2), parse_crop("0.1, 0.2, 0.3, 0.5"))
     assert own[..., 0].tolist() == [[21, 22], [31, 32], [41, 42]]
 
 
-@pytest.mark.parametrize("text", ["", "forehead", "1,2,3", "0,0,0,1", "0,0,2,1", "nan,0,1,1", "0,.5,1,.4"])
+@pytest.mark.parametrize(
+    "text", ["", "forehead", "1,2,3", "0,0,0,1", "0,0,2,1", "nan,0,1,1", "0,.5,1,.4", "0,.5,1,.5"]
+)
 def test_what_is_no_crop_is_refused_with_the_cure(text):
     with pytest.raises(CropRefused, match="Name one of published, centre, whole"):
         parse_crop(text)
@@ -160,7 +164,8 @@ def test_skin_is_inside_the_ellipse_and_has_the_chroma_of_skin():
     assert len(colours) == sum(x < 50 for x, _ in inside)
     assert share == pytest.approx(len(colours) / len(inside))
     beyond, share = skin_in(pixels, (-30, -30, 60, 60))
-    assert (len(beyond) > 0, share) == (True, 1.0)
+    corner = sum(math.hypot(x + 0.5, y + 0.5) <= 0.8 * 30 for x in range(30) for y in range(30))
+    assert (len(beyond), share) == (corner, 1.0)
     assert skin_in(pixels, (200, 200, 50, 50))[1] == 0
 
 
@@ -247,3 +252,9 @@ def test_what_a_measurement_does_not_know_is_refused(changed, said):
 def test_a_question_without_an_image_is_refused():
     with pytest.raises(BackendError, match="needs an image"):
         backends.load(recipe()).answer([Question("brightness", 0)])
+
+
+@pytest.mark.parametrize(("b", "has_one"), [(0.01, True), (0.0099, False)])
+def test_a_colour_that_is_as_good_as_grey_has_no_angle(monkeypatch, b, has_one):
+    monkeypatch.setattr(brightness, "lab", lambda colours: np.array([[60.0, 0.0, b]]))
+    assert (skin_of(np.array([SKIN], dtype=np.uint8)).ita is not None) is has_one

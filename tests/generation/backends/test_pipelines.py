@@ -3,6 +3,7 @@
 import importlib
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,6 +34,13 @@ def without_diffusers(monkeypatch):
     yield
     pipelines._definition.cache_clear()
     pipelines._scheduler_names.cache_clear()
+
+
+def test_without_diffusers_nothing_is_read_of_it(monkeypatch):
+    nowhere = SimpleNamespace(util=SimpleNamespace(find_spec=lambda name: None))
+    monkeypatch.setattr(pipelines, "importlib", nowhere)
+    assert pipelines._source() is None
+    assert pipelines._scheduler_names.__wrapped__() == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import time
 from datetime import timedelta
 
 import pytest
@@ -26,12 +27,15 @@ pytestmark = pytest.mark.django_db
 def test_every_prompt_is_asked_once_and_answered_in_a_row_of_its_own(server):
     asked = server()
     run = run_of("a", "b", "c")
+    began = time.perf_counter()
     assert work.work(run_id=run.pk) == 3
+    took = time.perf_counter() - began
     assert state(run) == (RunState.DONE, "")
     rows = Answer.objects.filter(run=run).values_list("job__key", "text", "ended", "tokens_in", "tokens_out")
     assert list(rows) == [(each, each.upper(), "stop", 3, 2) for each in "abc"]
     assert set(asked.asked.values()) == {1}
     assert (run.tokens_in, run.tokens_out) == (9, 6)
+    assert all(0 < answer.seconds <= took for answer in Answer.objects.filter(run=run))
 
 
 def test_each_sample_has_a_seed_of_its_own_and_more_samples_are_added(server):
@@ -43,11 +47,14 @@ def test_each_sample_has_a_seed_of_its_own_and_more_samples_are_added(server):
 
 
 @pytest.mark.parametrize(("limits", "most"), [(None, 4), (Limits(in_flight=2), 2)])
-def test_as_many_are_asked_at_once_as_there_are_places(server, limits, most):
+def test_as_many_are_asked_at_once_as_there_are_places(server, monkeypatch, limits, most):
     asked = server(in_flight=4, together=most)
     run = run_of(*map(str, range(12)), limits=limits)
+    claim, places = claims.claim, set()
+    monkeypatch.setattr(claims, "claim", lambda **given: places.add(given["limit"]) or claim(**given))
     assert work.work(run_id=run.pk) == 12
     assert asked.most == most
+    assert places == {most}
 
 
 def test_a_refused_prompt_is_not_asked_again_as_the_page_says_and_stops_no_other(server, client):
@@ -146,12 +153,14 @@ def test_an_unexpected_error_is_tried_three_times(server):
     assert run.jobs.get(key="a").error == "ValueError: what is this?"
 
 
-def test_most_prompts_refused_pauses_the_run_and_nothing_more_is_asked(server, monkeypatch):
+@pytest.mark.parametrize("error", [Refused("No."), ValueError("What is this?")])
+def test_most_prompts_failing_pauses_the_run_and_nothing_more_is_asked(server, monkeypatch, settings, error):
+    settings.JOB_RETRY_SECONDS = 60
     # it pauses the run itself, and need not look whether somebody did
     monkeypatch.setattr(pauses, "POLL_SECONDS", 600)
     asked = server(in_flight=32, together=32)
     prompts = [str(number) for number in range(200)]
-    asked.answers |= dict.fromkeys(prompts, Refused("No."))
+    asked.answers |= dict.fromkeys(prompts, error)
     run = run_of(*prompts)
     work.work(run_id=run.pk)
     assert state(run)[0] == RunState.PAUSED

@@ -44,6 +44,7 @@ def test_a_limit_that_is_set_while_a_run_is_running_holds_at_the_next_claim(firs
         ("descriptions", {}, {"tokens": 20_700}, 10),
         ("completions", {}, {"tokens": 700, "cost": 220e-6, "price_in": 1, "price_out": 1}, 3),
         ("completions", {}, {"tokens": 140, "cost": 220e-6, "price_in": 1, "price_out": 1}, 2),
+        ("completions", {}, {"tokens": 700, "cost": 1e-6, "price_in": 0, "price_out": 0}, 10),
     ],
 )
 def test_there_is_room_for_what_one_asking_of_the_run_takes_at_most(kind, fields, limits, room):

@@ -10,8 +10,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation.core.leases import JobState
+from annotation.models import TaskKind
 from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
+from tests import factories
 from tests.generation.answers.answered import a_run
 from tests.generation.jobs.world import run_of_pictures
 from tests.waiting import PATIENCE_SECONDS
@@ -71,6 +73,19 @@ def test_a_run_is_done_when_nothing_is_open_and_not_before(run):
     assert (run.state, run.finished_at is not None) == (RunState.DONE, True)
 
 
+def test_a_run_that_ends_is_announced_with_how_many_of_its_jobs_failed(run, monkeypatch):
+    told = []
+    monkeypatch.setattr(claims.events, "announce", lambda **said: told.append(said))
+    study = factories.study()
+    factories.task(study, kind=TaskKind.DEPICTION, image_set=run.image_set)
+    run.jobs.filter(number__gt=2).delete()
+    run.jobs.filter(number=1).update(state=JobState.FAILED, error="no", finished_at=NOW)
+    run.jobs.filter(number=2).update(state=JobState.DONE, image=factories.image(), finished_at=NOW)
+    assert claims.close_run(run_id=run.pk)
+    data = {"run": run.pk, "kind": "images", "image_set": run.image_set_id, "failed_jobs": 1}
+    assert told == [{"study_id": study.pk, "event": "run.finished", "data": data}]
+
+
 def test_a_paused_run_is_not_closed_and_is_not_paused_again(db):
     run = run_of_pictures(0, state=RunState.PAUSED)
     assert not claims.close_run(run_id=run.pk)
@@ -106,9 +121,18 @@ def test_a_run_mostly_fails_when_more_jobs_failed_than_are_done(db, failed, wait
     # given back by a worker that was not to blame, or could not reach the storage: no failure
     states += [(JobState.PENDING, 0, "the storage is away"), (JobState.PENDING, 1, "")] * 5
     Job.objects.bulk_create(
-        Job(run=run, key=str(n), number=1, state=state, attempts=attempts, error=error, finished_at=NOW)
+        Job(
+            run=run,
+            key=str(n),
+            number=1,
+            state=state,
+            attempts=attempts,
+            error=error and f"{error} {n}",
+            finished_at=NOW,
+        )
         for n, (state, attempts, error) in enumerate(states)
     )
+    assert ("The first error: no 0 " in claims.mostly_fails(run.pk)) is fails
     assert bool(claims.mostly_fails(run.pk)) is fails
 
 

@@ -19,7 +19,7 @@ from annotation.images import files as image_files
 from annotation.models import Image
 from generation import backends
 from generation.backends.base import BackendError
-from generation.jobs.services import handlers, loaded_model, pauses, retries, session, work
+from generation.jobs.services import batch_sizes, handlers, loaded_model, pauses, retries, session, work
 from generation.models import BatchSize, Run, RunState
 from generation.recipes.recipes import EmbeddingRecipe
 from tests.generation.jobs.world import (
@@ -326,3 +326,26 @@ def test_a_database_that_is_away_for_a_moment_costs_nothing(closed):
     answers[:] = [OperationalError("gone")] * 4
     with pytest.raises(OperationalError, match="gone"):
         retries.with_retries(ask)
+    assert answers == []
+    # half a transaction is not tried again
+    retries.connection.in_atomic_block = True
+    answers[:] = [OperationalError("gone"), 5]
+    with pytest.raises(OperationalError, match="gone"):
+        retries.with_retries(ask)
+    assert len(closed) == 5
+
+
+def test_a_batch_grows_to_what_the_model_allows_and_only_full_ones_count():
+    run, model = run_of_pictures(0), Moody(batch=4)
+    loaded = loaded_model.Loaded(RECIPE, model, 6, grow_after=2)
+    for jobs in (4, 3, 3):
+        assert not batch_sizes.update(run, loaded, before=4, jobs=jobs)
+    assert (loaded.full_batches, run.batch_sizes.count()) == (1, 0)
+    batch_sizes.update(run, loaded, before=4, jobs=4)
+    loaded_model.run_on_device(int).result()  # after what it was told to do
+    assert (model.batch, run.batch_sizes.get().size) == (6, 6)
+    # one that never ran out of memory is not written down
+    run.batch_sizes.all().delete()
+    for _ in range(3):
+        batch_sizes.update(run, loaded, before=6, jobs=6)
+    assert not run.batch_sizes.exists()

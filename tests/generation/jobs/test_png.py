@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from io import BytesIO
 
 from PIL import Image
@@ -32,6 +33,19 @@ def test_the_pixels_and_the_origin_come_back():
         assert picture.info["model"] == "CompVis/stable-diffusion-v1-4 main"
         assert picture.info["libraries"] == "diffusers 0.42.1, torch 2.13.0"
         assert picture.info["Software"] == "visage-studies 0.1.0"
+
+
+def test_what_an_image_began_with_is_told_of_those_alone_that_began_with_one():
+    begun = png.Origin(**{**vars(ORIGIN), "revision": "", "initial": "b" * 64, "strength": 0.25})
+    data = png.encode(PIXELS, begun)
+    assert png.read_origin(data) == begun
+    with Image.open(BytesIO(data)) as picture, Image.open(BytesIO(png.encode(PIXELS, ORIGIN))) as other:
+        assert (picture.info["initial image"], picture.info["strength"]) == ("b" * 64, "0.25")
+        assert picture.info["model"] == ORIGIN.model
+        told = " ".join([*other.info, *json.loads(other.info["visage"])])
+    # so files of earlier versions come out again
+    assert "initial" not in told
+    assert "strength" not in told
 
 
 def test_the_same_picture_is_the_same_file_whatever_the_order_of_what_is_told():

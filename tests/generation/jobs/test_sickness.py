@@ -66,6 +66,7 @@ def test_a_device_that_fails_while_the_model_is_loaded_does_not_pause_the_run(mo
     with pytest.raises(WorkerIll):
         work.work(run_id=run.pk)
     assert (state(run), counted(run)) == ((RunState.RUNNING, ""), {"pending": 3})
+    assert Worker.objects.get().loading_since is None
 
 
 def test_whole_batches_that_fail_in_a_row_make_the_worker_ill_and_use_up_no_try(model, me, healthy):

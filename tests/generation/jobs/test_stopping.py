@@ -13,9 +13,10 @@ from annotation.core import heartbeat as pulse
 from annotation.core import leases
 from annotation.core.leases import JobState
 from generation.jobs.services import claims, session, work
+from generation.jobs.services.turn import Turn
 from generation.models import Job, Run, RunState
 from generation.runs import services as runs
-from tests.generation.jobs.world import counted, nobody_is_disturbed, run_of_pictures, state
+from tests.generation.jobs.world import RECIPE, counted, nobody_is_disturbed, run_of_pictures, state
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 
@@ -123,6 +124,16 @@ def test_it_stops_after_the_batch_when_asked_and_puts_back_what_was_not_begun(mo
     assert 0 < done < 80
     assert counted(run) == {"done": done, "pending": 80 - done}
     assert set(run.jobs.filter(state=JobState.PENDING).values_list("attempts", flat=True)) == {0}
+
+
+def test_what_was_not_begun_goes_back_if_the_worker_has_to_end_or_its_run_no_longer_runs(model):
+    run = run_of_pictures(1)
+    goes_on, ends = (
+        Turn(run, RECIPE, until=None, batches=None, stopping=lambda stop=stop: stop) for stop in (False, True)
+    )
+    assert [goes_on.must_stop_now(), ends.must_stop_now()] == [False, True]
+    Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED)
+    assert goes_on.must_stop_now()
 
 
 def test_it_ends_after_so_many_batches_or_seconds(model):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
@@ -14,8 +16,8 @@ from generation import backends
 from generation.backends.base import Question
 from generation.core import vectors
 from generation.embeddings.queries import image_vectors, text_vectors
+from generation.jobs.services import batches, handlers, work
 from generation.jobs.services import claims as jobs
-from generation.jobs.services import handlers, work
 from generation.models import Caption, Embedding, Job, Provenance, Run, RunState
 from generation.plans import services as plans
 from generation.plans.askings import Asking
@@ -26,8 +28,10 @@ from generation.runs import services as runs
 from tests.generation.jobs.world import again, counted, nobody_is_disturbed, run_of_pictures, run_over, state
 
 
-def test_every_wanted_picture_is_made_and_told_of(model):
+def test_every_wanted_picture_is_made_and_told_of(model, monkeypatch):
     run = run_of_pictures(20)
+    # when each of three batches begins and ends
+    monkeypatch.setattr(batches, "time", SimpleNamespace(perf_counter=iter((0, 8, 8, 16, 16, 20)).__next__))
     assert work.work(run_id=run.pk) == 20
     assert state(run) == (RunState.DONE, "")
     nobody_is_disturbed(run)
@@ -39,6 +43,7 @@ def test_every_wanted_picture_is_made_and_told_of(model):
     assert (told.seconds, told.libraries) == (job.seconds, dict(model.about.libraries))
     assert (job.image.width, job.image.height, job.claim, job.attempts) == (16, 16, None, 1)
     assert model.asked == [8, 8, 4]
+    assert set(run.jobs.values_list("seconds", flat=True)) == {1.0}
 
 
 def test_the_same_recipe_makes_the_same_files_in_another_batch(model):
@@ -100,6 +105,11 @@ def test_texts_are_embedded_beside_images(model, monkeypatch):
     [expected] = backends.load(recipe).encode_texts(["they"])
     assert (found["they"] == expected).all()
     assert image_vectors(before).vectors.shape == (5, len(expected))
+    # done again, as after a retry, they leave what there was
+    before.jobs.exclude(key="").update(state=JobState.PENDING)
+    Run.objects.filter(pk=before.pk).update(state=RunState.RUNNING)
+    assert work.work(run_id=before.pk) == 2
+    assert list(text_vectors(before, ["we", "they"])) == list(found)
     for odd in ("x" * 501, " ", "a\0b"):
         with pytest.raises(PlanRefused, match="cannot be embedded"):
             plans.plan_captions_or_embeddings(recipe=recipe, image_set=images, texts=[odd])
@@ -252,5 +262,6 @@ def test_a_lost_file_that_comes_out_differently_is_refused(model):
     assert work.work(run_id=run.pk) == 0
     job.refresh_from_db()
     assert "differs from the one that was judged" in job.error
+    assert "Its recipe is not repeatable" in job.error
     assert not default_storage.exists(job.image.file.name)
     assert len(list(default_storage.listdir("images")[1])) == 0

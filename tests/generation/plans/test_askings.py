@@ -32,8 +32,13 @@ class TestReading:
         line = json.dumps({"prompt": "a\nb", "text_pair": "c", "key": "k"})
         assert read_prompts([line]) == [Asking("k", "a\nb", "c")]
 
+    def test_an_object_without_a_key_is_called_by_its_texts(self):
+        lines = [json.dumps({"prompt": "a", "text_pair": "b", "key": " "}), json.dumps({"prompt": "a"})]
+        assert read_prompts(lines) == [Asking("a || b", "a", "b"), Asking("a", "a")]
+
     def test_two_texts_are_told_apart_only_where_pairs_are_wanted(self):
         assert read_prompts(["a || b"], pairs=True) == [Asking("a || b", "a", "b")]
+        assert read_prompts(["a  ||  b"], pairs=True) == [Asking("a  ||  b", "a", "b")]
         assert read_prompts(["a || b"]) == [Asking("a || b", "a || b")]
 
     @pytest.mark.parametrize(
@@ -41,9 +46,11 @@ class TestReading:
         [
             ('{"prompt": "a"', "Line 2 begins with { but is not JSON"),
             ('{"prompt": ""}', "Line 2: prompt must be a text"),
+            ('{"prompt": " "}', "Line 2: prompt must be a text"),
             ('{"text_pair": "a"}', "Line 2: prompt must be a text"),
             ('{"prompt": 3}', "Line 2: prompt must be a text"),
             ('{"prompt": "a", "seed": 3}', "Line 2: unknown field 'seed'"),
+            ('{"prompt": "a", "e": 1, "d": 1, "c": 1, "b": 1}', "Line 2: unknown field 'b'"),
             ('{"prompt": "a", "key": "first"}', "Line 2: the key 'first' stands for another prompt"),
         ],
     )
@@ -56,6 +63,14 @@ class TestReading:
         assert one != two
         assert len(one) == len(two) == 200
         assert shortened("x" * 200) == "x" * 200
+        assert len(shortened("\ud800" * 300)) == 200
+
+    def test_whatever_it_is_made_from_a_key_is_one_that_a_job_can_hold(self):
+        long = "x" * 300
+        found = read_prompts([long, json.dumps({"prompt": "a", "key": "k" + long})])
+        found += AboutImages([Asking("k", "a"), Asking(long[:200], "b")], [5])
+        assert [len(each.key) for each in found] == [200, 200, len("image 5: k"), 200]
+        assert found[2] == Asking("image 5: k", "a", image_id=5)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +168,7 @@ class TestPlan:
         recipe = CompletionRecipe(backend="fake", model="fake", times=10, max_tokens=50, system="y" * 100)
         plan = self.plan("x" * 300, recipe=recipe, limits=Limits(price_in=1, price_out=2))
         found = plans.preview(plan).estimate
-        assert (found.tokens_in, found.most_tokens_out) == (1000, 500)
+        assert (found.tokens_in, found.tokens_out, found.most_tokens_out) == (1000, 500, 500)
         assert found.most_cost == pytest.approx(1000e-6 + 2 * 500e-6)
 
     def test_a_classification_has_no_tokens(self):

@@ -103,6 +103,8 @@ def test_the_set_is_named_by_the_model_and_the_initial_images(face_set):
     long = default_name(faces.recipe(initial="f" * 80))
     assert len(long) <= 80
     assert long.startswith("fake-from-fff")
+    cut = default_name(faces.recipe(initial="f" * 34 + "-of-all"))
+    assert cut == "fake-from-" + "f" * 34
 
 
 def test_what_is_noted(face_set):
@@ -137,6 +139,8 @@ def test_what_is_refused_says_why(face_set):
     assert "Write 1 to 500 characters" in refused(face_set, "x" * 501)
     assert "Write 1 to 500 characters" in refused(face_set, "x\0y")
     assert "begins with images of 'others'" in refused(face_set, initial="others")
+    assert "use letters, digits, - and _ only" in refused(face_set, into="two words")
+    assert "has 201 characters" in refused(face_set, model="m" * 201)
     with pytest.raises(PlanRefused, match="There is no prompt"):
         plan_images_from(recipe=faces.recipe(), initial_set=face_set, prompts=[], image_set="made")
     bare = factories.image_set("bare")
@@ -150,6 +154,9 @@ def test_numbers_that_the_column_cannot_hold_are_refused(face_set):
     assert "would begin image number" in refused(
         face_set, images_per_prompt=1000, strengths=(0.1, 0.2), steps=50
     )
+    Image.objects.filter(image_set=face_set, index=2_000_000).update(index=2**31 - 1)
+    assert faces.plan(face_set, strengths=(0.5,)).total == 3
+    assert f"image number {2**32 - 2:,}" in refused(face_set, strengths=(0.5, 1.0))
 
 
 def test_a_backend_that_cannot_is_refused(face_set, monkeypatch):

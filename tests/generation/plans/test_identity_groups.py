@@ -61,7 +61,9 @@ class TestPull:
         of_mexican = found[factories.group("Mexican").pk]
         assert (of_mexican.stereotypical, of_mexican.random) == (("hat",), ("kind",))
         # the pages show no Indian: drawn by the study's rule
-        assert found[factories.group("Indian").pk].stereotypical == ("sari",)
+        indian = factories.group("Indian")
+        assert found[indian.pk].stereotypical == ("sari",)
+        assert list(identity_groups.attributes_by_group(study, [indian])) == [indian.pk]
 
     def test_only_what_the_data_pages_of_depictions_show_and_only_with_a_stereotype_counts(self):
         study = factories.study("bare")
@@ -91,16 +93,18 @@ class TestPull:
         (of_mexican,) = identity_groups.attributes_by_group(study, [factories.group("Mexican")]).values()
         assert (of_mexican.stereotypical, of_mexican.random) == (("hat",), ("kind", "sombrero", "tall"))
 
-    def test_a_group_is_drawn_with_the_seed_of_the_newest_task(self, monkeypatch):
-        study, seeds = world.knowing_study(), []
+    def test_a_group_is_drawn_by_its_axis_and_name_with_the_seed_of_the_newest_task(self, monkeypatch):
+        study, drawn, group = world.knowing_study(), [], factories.group("Indian")
         for version, seed in ((1, 7), (2, 8)):
             factories.task(study, kind=TaskKind.DEPICTION, version=version, seed=seed)
         draw = identity_groups.draws.draw
         monkeypatch.setattr(
-            identity_groups.draws, "draw", lambda **given: seeds.append(given["seed"]) or draw(**given)
+            identity_groups.draws,
+            "draw",
+            lambda **given: drawn.append((given["seed"], given["group"])) or draw(**given),
         )
-        identity_groups.attributes_by_group(study, [factories.group("Indian")])
-        assert seeds == [8]
+        identity_groups.attributes_by_group(study, [group])
+        assert drawn == [(8, f"{group.axis}/Indian")]
 
     def test_what_is_shown_as_both_is_a_stereotype(self):
         task = factories.task(world.knowing_study(), kind=TaskKind.DEPICTION)
@@ -130,8 +134,10 @@ class TestPull:
         (of_mexican,) = found.values()
         assert of_mexican.stereotypical == ("sombrero",)
         assert set(of_mexican.random) <= {"kind", "poor"}
-        # if nobody's rating stands, it did not ask
+        # if nobody's rating stands, it did not ask; whoever says what an image depicts rates nothing
         Response.objects.update(current=False)
+        pages = factories.task(study, kind=TaskKind.DEPICTION)
+        factories.response(factories.page_unit(pages, picture=factories.image(), texts=("hat",)))
         assert len(identity_groups.attributes_by_group(study, [factories.group("Indian")])) == 1
 
     @pytest.mark.parametrize("listed", [True, False])
@@ -142,6 +148,7 @@ class TestPull:
             factories.response(factories.attribute_unit(task, text), values=[value])
         study = world.knowing_study()
         drawn_from = ["sari", "hat"] if listed else "rating"
+        AuditEvent.objects.create(what=MADE_FROM_FILE, study=study, details={"draws": {}})
         AuditEvent.objects.create(
             what=MADE_FROM_FILE, study=study, details={"draws": {"depiction": {"visual": drawn_from}}}
         )

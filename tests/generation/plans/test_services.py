@@ -16,12 +16,16 @@ from annotation.models import (
 from generation.image_sets.services import regenerate
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
+from generation.plans.askings import Asking
 from generation.plans.errors import PlanRefused
-from generation.plans.queries import identity_groups, image_sets
-from generation.recipes.prompts import PromptSet
+from generation.plans.plan import PlannedPrompt
+from generation.plans.queries import identity_groups, image_sets, recipe_checks
+from generation.recipes.askings import CompletionRecipe
+from generation.recipes.prompts import Prompt, PromptSet
 from generation.recipes.recipes import CaptionRecipe
 from generation.runs import services as runs
 from tests import factories
+from tests.generation import faces
 from tests.generation.jobs.world import run_over
 from tests.generation.plans import world
 
@@ -188,6 +192,33 @@ class TestSets:
         assert image_sets.image_set_shown_by(study) == "shown"
         run_over([factories.image(image_set=image_set)], CaptionRecipe(backend="fake"))
         assert image_sets.image_set_shown_by(study) == ""
+        rating = factories.study()
+        factories.task(rating, kind=TaskKind.VISUAL_NATURE, image_set=factories.image_set("empty"))
+        assert image_sets.image_set_shown_by(rating) == ""
+
+    def test_the_images_of_a_study_are_those_of_its_newest_question_about_depiction(self):
+        study = factories.study()
+        with pytest.raises(PlanRefused, match="shows no images"):
+            image_sets.image_set_of(study)
+        for kind, version, name in (
+            (TaskKind.DEPICTION, 1, "first"),
+            (TaskKind.DEPICTION, 2, "second"),
+            (TaskKind.VISUAL_NATURE, 3, "rated"),
+        ):
+            factories.task(study, kind=kind, version=version, image_set=factories.image_set(name))
+        assert image_sets.image_set_of(study).name == "second"
+
+    def test_what_two_images_could_be_called_names_neither(self):
+        of = factories.image_set()
+        one, two = (
+            factories.image(image_set=of, index=index, reference=f"{index}/face.png").pk for index in (1, 2)
+        )
+        assert image_sets.names_of_images(of) == {
+            "1/face.png": one,
+            "Mexican 1": one,
+            "2/face.png": two,
+            "Mexican 2": two,
+        }
 
 
 class TestStudies:
@@ -234,6 +265,51 @@ class TestStudies:
             recipe=world.recipe(prompt_sets=world.PULL), groups=[factories.group("Indian")], study=study
         )
         assert plan.attach_to is None
+
+
+PROMPT = Prompt("an Indian person", PromptSet.DETECTION)
+
+
+def plan_of_prompts(*, number=1, **fields):
+    prompts = [PlannedPrompt(factories.group("Indian").pk, PROMPT)] * number
+    return plans.plan_prompts(recipe=world.recipe(**fields), prompts=prompts, notes=("Its own.",))
+
+
+def test_every_plan_says_what_costs_more_and_what_cannot_be_made_again(monkeypatch):
+    monkeypatch.setattr(recipe_checks.backends, "check", lambda recipe: None)
+    groups, faces_here = [factories.group("Indian")], faces.faces()
+    dear = {"backend": "diffusers", "dtype": "float32"}
+    asking = CompletionRecipe(backend="transformers", model="m", dtype="float32")
+    for plan in (
+        plans.plan_images(recipe=world.recipe(**dear), groups=groups),
+        plan_of_prompts(**dear),
+        faces.plan(faces_here, **dear),
+        plans.plan_captions_or_embeddings(recipe=CaptionRecipe(dtype="float32"), image_set=faces_here),
+        plans.plan_askings(recipe=asking, name="asked", askings=[Asking("a", "a")]),
+    ):
+        assert sum("float32 takes about twice" in note for note in plan.notes) == 1
+    for plan in (
+        plans.plan_images(recipe=world.recipe(backend="openai"), groups=groups),
+        plan_of_prompts(backend="openai"),
+    ):
+        assert "is asked without a seed" in plan.notes[0]
+    assert plan_of_prompts().notes == ("Its own.",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"number": 0}, "nothing to make"),
+        ({"model": "m" * 201}, "has 201 characters"),
+        ({"revision": "r" * 81}, "has 81 characters"),
+        ({"backend": "dall-e"}, "no backend 'dall-e' for images"),
+        ({"prompt_sets": ("detection", "default")}, "plan them separately"),
+    ],
+)
+def test_prompts_of_others_are_planned_as_strictly(wrong, why):
+    assert plan_of_prompts(model="m" * 200, revision="r" * 80).total == 2
+    with pytest.raises(PlanRefused, match=why):
+        plan_of_prompts(**wrong)
 
 
 def test_an_unknown_backend_names_those_there_are():

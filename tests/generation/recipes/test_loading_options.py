@@ -104,6 +104,7 @@ def test_the_names_of_files_are_shown_as_they_are():
 def test_values_are_shown_in_words():
     rows = dict(recipe_rows(as_json(ImageRecipe(steps=None, repeatable=True))))
     assert (rows["steps"], rows["repeatable"], rows["compiled"]) == ("the model’s own", "yes", "no")
+    assert (rows["lora"], rows["seed"]) == ("–", 0)
     assert not {"kind", "version"} & set(rows)
     rows = dict(recipe_rows(as_json(CaptionRecipe(options={"beams": 4, "top_k": 50}))))
     assert rows["options"] == "beams=4, top_k=50"

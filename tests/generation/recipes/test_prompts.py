@@ -8,7 +8,7 @@ from generation.recipes.prompts import article, image_prompts
     [
         "Mexican", "Ukrainian", "European", "United States", "United KingdomUK", "Honduran", "Uruguayan",
         "Ugandan", "Yemeni", "Welsh", "Utahn", "UK", "US", "one-armed", "Hawaiian", "unique",
-        "Uyghur", "Uighur",
+        "Uyghur", "Uighur", "Ubiquitous", "Useful", "Usual", "once-poor", "Ouagan", "Oaxacan", "HMong",
     ],
 )  # fmt: skip
 def test_a_consonant_sound_takes_a(identity):
@@ -20,6 +20,7 @@ def test_a_consonant_sound_takes_a(identity):
     [
         "Indian", "Emirati", "American", "Iraqi", "Omani", "Ivorian", "honest", "heir", "NRI", "Uzbek",
         "Uttar Pradesh", "Utter", "uninvited", "Éireannach", "Argentine", "Andhra Pradesh", "Icelandic",
+        "Oneida", "hourly", "honourable", "XL",
     ],
 )  # fmt: skip
 def test_a_vowel_sound_takes_an(identity):

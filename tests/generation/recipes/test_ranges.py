@@ -67,6 +67,8 @@ def test_the_ends_of_a_range_are_allowed(kind, fields):
         (CaptionRecipe, "count", 1001),
         (EmbeddingRecipe, "model", " "),
         (CompletionRecipe, "temperature", -0.1),
+        (CompletionRecipe, "temperature", 2.1),
+        (CompletionRecipe, "top_p", 1.1),
         (CompletionRecipe, "max_tokens", MOST_TOKENS + 1),
         (CompletionRecipe, "times", MOST_TIMES + 1),
         (CompletionRecipe, "stop", ("a", "b", "c", "d", "e")),
@@ -78,6 +80,18 @@ def test_the_ends_of_a_range_are_allowed(kind, fields):
 def test_what_is_beyond_a_range_is_refused_by_name(kind, field, value):
     with pytest.raises(RecipeRefused, match=f"recipe: {field}: "):
         kind(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("backend", "cure"),
+    [
+        ("open_clip", "name an architecture or local-dir:/folder"),
+        ("transformers", "give a hub id or a local"),
+    ],
+)
+def test_an_encoder_without_a_name_is_told_what_its_backend_calls_one(backend, cure):
+    with pytest.raises(RecipeRefused, match=f"recipe: model: {cure}"):
+        EmbeddingRecipe(backend=backend, model="")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +111,10 @@ def test_a_limit_of_nothing_is_no_limit_of_costs():
 @pytest.mark.parametrize("prices", [{}, {"price_in": 1}, {"price_out": 1}])
 def test_tokens_have_a_price_only_where_both_prices_are_known(prices):
     assert Limits(**prices).price(1000, 1000) is None
+
+
+def test_tokens_of_prompts_and_of_answers_have_each_their_price():
+    assert Limits(price_in=1, price_out=2).price(1000, 500) == pytest.approx((1000 + 1000) / 1e6)
 
 
 @pytest.mark.parametrize("wrong", [{"kind": "films"}, {"version": 0}])

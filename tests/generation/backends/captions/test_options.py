@@ -4,6 +4,7 @@ import pytest
 
 from generation import backends
 from generation.backends.base import BackendError
+from generation.backends.sampling import Sampling
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.recipes.recipes import CaptionRecipe
@@ -42,6 +43,7 @@ class TestEvery:
             ({"method": "greedy"}, "greedy writes one caption per image, and count is 50"),
             ({"method": 3}, "options.method: 3 is not a text"),
             ({"top_k": 0}, "options.top_k: choose 1 to 1000"),
+            ({"top_k": 1001}, "options.top_k: choose 1 to 1000"),
             ({"top_k": "many"}, "options.top_k: 'many' is not a whole number"),
             ({"top_k": 2.5}, "options.top_k: 2.5 is not a whole number"),
             ({"top_k": True}, "options.top_k: True is not a whole number"),
@@ -50,7 +52,9 @@ class TestEvery:
             ({"top_p": None}, "options.top_p: None is not a number"),
             ({"temperature": 0}, "options.temperature: choose more than 0"),
             ({"temperature": float("nan")}, "options.temperature: choose more than 0"),
+            ({"temperature": 10.1}, "options.temperature: choose more than 0 and at most 10"),
             ({"max_tokens": 1}, "options.max_tokens: choose 2 to 500"),
+            ({"max_tokens": 501}, "options.max_tokens: choose 2 to 500"),
             ({"candidates": 49}, "options.candidates: choose 50 (the number of captions) to 10000"),
             ({"candidates": 10_001}, "options.candidates"),
         ],
@@ -58,8 +62,14 @@ class TestEvery:
     def test_unfit_values(self, backend, given, told):
         assert told in refusal(backend, **given)
 
-    @pytest.mark.parametrize("given", [{"top_p": 1}, {"temperature": 2}, {"candidates": 50}])
-    def test_whole_numbers_are_numbers(self, backend, given):
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"top_p": 1, "top_k": 1, "temperature": 10, "max_tokens": 2, "candidates": 50},
+            {"top_k": 1000, "temperature": 2, "max_tokens": 500, "candidates": 10_000},
+        ],
+    )
+    def test_whole_numbers_are_numbers_and_the_ends_of_a_range_belong_to_it(self, backend, given):
         asked = {**NEEDED[backend], **given}
         backends.check(CaptionRecipe(backend=backend, model="folder", options=asked))
 
@@ -67,6 +77,13 @@ class TestEvery:
         asked = CaptionRecipe(backend=backend, model="folder", options={"nothing": 1})
         with pytest.raises(BackendError, match="there is no 'nothing'"):
             backends.load(asked)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "number"), [({}, 12), ({"candidates": 5}, 5), ({"method": "greedy", "candidates": 5}, 1)]
+)
+def test_four_candidates_are_sampled_for_each_caption_unless_something_else_is_chosen(chosen, number):
+    assert Sampling(**chosen).candidates_per_round(3) == number
 
 
 class TestVisage:

@@ -50,6 +50,10 @@ def test_the_shares_are_the_odds(sampling, expected):
     assert shares(**sampling) == expected
 
 
+def test_the_fewest_that_reach_the_share_are_enough():
+    assert chosen([0.0, 0.999], odds=(0.5, 0.5), top_p=0.5) == [0, 0]
+
+
 @pytest.mark.parametrize("method", ["top_k", "top_p"])
 def test_no_number_leads_to_a_token_without_a_chance(method):
     nearly_one = float(np.nextafter(1.0, 0.0))

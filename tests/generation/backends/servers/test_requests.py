@@ -7,7 +7,9 @@ import gc
 import pytest
 from PIL import Image
 
-from generation.backends.base import Question, Refused, Reply
+from generation.backends import model_servers, openai_text
+from generation.backends.base import BackendError, Question, Refused, Reply
+from generation.backends.openai_text import ImageTextOptions, TextOptions
 from generation.recipes.askings import DescriptionRecipe
 from tests import coroutines
 from tests.fake_openai import (
@@ -64,6 +66,10 @@ def test_an_image_is_sent_with_its_pixels(server, load, form):
     seen = Image.open(io.BytesIO(base64.b64decode(data)))
     assert seen.size == (8, 6)
     assert form == "jpeg" or seen.tobytes() == picture.tobytes()
+
+
+def test_an_image_of_printed_colours_is_sent_as_rgb():
+    assert openai_text._data_url(Image.new("CMYK", (8, 6)), "png").startswith("data:image/png;base64,")
 
 
 def test_many_at_once(server, load):
@@ -144,6 +150,15 @@ def test_a_server_that_refuses_seeds_is_asked_without_and_that_is_recorded(serve
     assert model.about.device.endswith("asked without seeds, which it refused")
 
 
+def test_what_was_learnt_of_a_server_is_not_forgotten_for_an_asking_that_was_under_way(server, load):
+    model, found = load(), openai_text._Dialect("max_completion_tokens", seeds=False)
+    for dialect in (found, openai_text._Dialect(), found):
+        model._learn(dialect)
+    assert model._dialect == found
+    assert model.about.device.count("asked without seeds") == 1
+    ask(model, "a")  # closes it
+
+
 def test_a_refusal_that_only_mentions_seeds_changes_nothing(server, load):
     server.judge = lambda body: error(400, "The prompt 'seed' is not supported.")
     model = load()
@@ -177,10 +192,47 @@ def test_odd_answers(server, load):
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"), [(2**31 - 1, 2**31 - 1), (2**31, None), (10**30, None), (-4, None), (True, None)]
+    ("told", "kept"),
+    [(0, 0), (2**31 - 1, 2**31 - 1), (2**31, None), (10**30, None), (-4, None), (True, None)],
 )
 def test_a_number_of_tokens_that_cannot_be_is_not_told(server, load, told, kept):
     choices = [{"message": {"content": "hi"}, "finish_reason": "stop"}]
     usage = {"prompt_tokens": told, "completion_tokens": told}
     server.faults.append(Fault("raw", body={"choices": choices, "usage": usage}))
     assert ask(load(), "Hello?") == Reply("hi", "stop", kept, kept)
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("eos", "stop"),
+        ("end_turn", "stop"),
+        ("max_tokens", "length"),
+        ("content_filter", "filter"),
+        ("tool_calls", "tool_calls"),
+        (None, "unknown"),
+        ("x" * 50, "x" * 30),
+    ],
+)
+def test_endings_have_one_name_whatever_a_server_calls_them(told, kept):
+    answer = {"choices": [{"message": {"content": "hi"}, "finish_reason": told}]}
+    assert openai_text._read(answer, model_servers.configured({})["openai"]) == Reply("hi", kept)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "cure"),
+    [
+        (TextOptions, {"in_flight": 0}, "in_flight: choose 1 to 1024"),
+        (TextOptions, {"in_flight": 1025}, "in_flight: choose 1 to 1024"),
+        (TextOptions, {"timeout": 0.5}, "timeout: choose 1 to 3600"),
+        (TextOptions, {"timeout": 3601}, "timeout: choose 1 to 3600"),
+        (ImageTextOptions, {"in_flight": 0}, "in_flight: choose 1 to 1024"),
+        (ImageTextOptions, {"image_format": "gif"}, "image_format: choose png or jpeg"),
+        (ImageTextOptions, {"detail": "most"}, "detail: choose low, high, auto or nothing"),
+    ],
+)
+def test_an_option_that_no_server_takes_is_refused_with_the_cure(kind, wrong, cure):
+    kind(in_flight=1024, timeout=3600).check()
+    kind(in_flight=1, timeout=1).check()
+    with pytest.raises(BackendError, match=cure):
+        kind(**wrong).check()
