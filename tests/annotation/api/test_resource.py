@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.test import Client
 from django.utils import timezone
+from rest_framework import exceptions
 
 from annotation.api import errors, tokens
 from annotation.models import StudyStatus
@@ -87,6 +90,7 @@ def test_a_list_says_which_parameters_it_has(program):
             "detail": "There is no such parameter. Known parameters: status, order, limit, cursor.",
         }
     ]
+    assert said["detail"] == f"state: {said['errors'][0]['detail']}"
     said = is_problem(program.get("studies?order=age&limit=0&status=new"), 400)
     assert {error["parameter"] for error in said["errors"]} == {"order", "limit", "status"}
     is_problem(program.get("studies?status=open&status=draft"), 400)
@@ -97,12 +101,42 @@ def test_where_an_error_is_stands_in_a_pointer():
     assert list(said) == [{"detail": "x", "pointer": "/a~1b~0c/1/d"}, {"detail": "y", "pointer": ""}]
 
 
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((400, "bad-request"), (401, "not-authenticated"), (403, "not-permitted"), (404, "not-found")),
+        *((409, "conflict"), (412, "changed-meanwhile"), (413, "too-large"), (414, "too-long")),
+        *((422, "refused"), (429, "throttled"), (431, "too-long"), (500, "server-error")),
+        *((503, "busy"), (507, "no-room")),
+    ],
+)
+def test_each_status_has_its_type_of_error(status, kind):
+    problem = errors.problem(status=status, detail="", instance="/api")
+    assert problem["type"] == f"urn:visage:problem:{kind}"
+
+
+@pytest.mark.parametrize("wait", [1, 2, 3, 10])
+def test_nobody_is_told_to_come_again_too_soon(rf, wait):
+    answer = errors.exception_handler(exceptions.Throttled(wait), {"request": rf.get("/api/v1/studies")})
+    assert wait <= int(answer["Retry-After"]) <= wait + 1
+
+
+def test_a_body_is_as_large_as_the_limit_at_most(settings, program, lead):
+    factories.study("mine", leads=[lead])
+    body = {"url": "https://hooks.example.org/", "events": ["study.paused"]}
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = len(json.dumps(body)) - 1
+    is_problem(program.post("studies/mine/webhooks", body), 413)
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE += 1
+    assert program.post("studies/mine/webhooks", body).status_code == 201
+
+
 def test_a_number_is_neither_a_text_nor_a_yes(program, lead):
     factories.study("mine", status=StudyStatus.DRAFT, leads=[lead])
     for body in ({"status": "paused", "texts_checked": 1}, {"status": "open", "texts_checked": "yes"}):
         is_problem(program.post("studies/mine/status", body), 400)
     hook = {"url": 5, "events": ["study.paused"]}
-    is_problem(program.post("studies/mine/webhooks", hook), 400)
+    said = is_problem(program.post("studies/mine/webhooks", hook), 400)
+    assert (said["detail"], said["errors"][0]["pointer"]) == ("url: Send a string.", "/url")
 
 
 def test_what_is_wrong_is_said_in_the_language_of_each_request(program):

@@ -99,8 +99,10 @@ def test_who_am_i(program, client):
         ["read", "manage", "annotate", "export", "accounts"],
     )
     assert "digest" not in str(said)
+    assert said["creates_studies"] is True
     client.force_login(factories.user("plain"))
-    assert client.get("/api/v1/account").json()["token"] is None
+    said = client.get("/api/v1/account").json()
+    assert (said["admin"], said["creates_studies"], said["token"]) == (False, False, None)
 
 
 def test_the_schema_is_generated_without_a_warning(tmp_path, monkeypatch):
