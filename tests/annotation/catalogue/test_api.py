@@ -127,7 +127,11 @@ def test_every_operation_says_what_it_does_and_what_it_needs():
     assert len(operations) > 60
     for path, method, operation in operations:
         assert operation.get("description"), (path, method)
-        assert "application/problem+json" in operation["responses"]["429"]["content"], (path, method)
+        answers = operation["responses"]
+        assert "application/problem+json" in answers["429"]["content"], (path, method)
+        kept = method == "get" and "200" in answers
+        assert ("ETag" in answers.get("200", {}).get("headers", {})) == ("304" in answers) == kept, path
+        assert ("413" in answers) >= ("requestBody" in operation), (path, method)
     identities = [operation["operationId"] for _, _, operation in operations]
     assert len(set(identities)) == len(identities)
 

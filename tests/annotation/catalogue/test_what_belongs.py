@@ -7,6 +7,7 @@ import pytest
 from annotation.catalogue import queries, services
 from annotation.catalogue.forms import AssociationFilters, SuccessorForm
 from annotation.catalogue.keyset import stretch
+from annotation.catalogue.source_form import SourceForm
 from annotation.models import AuditEvent, IdentityGroup
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
@@ -165,8 +166,21 @@ def test_what_becomes_of_a_source_is_noted_with_its_successor_and_its_pairs(lead
     ]
 
 
+def test_what_describes_a_source_is_as_long_as_can_be_stored(lead, mine):
+    longest = {"title": 200, "licence": 80, "origin": 500, "citation": 4000}
+    program = Program(lead)
+    for more, status in ((0, 200), (1, 400)):
+        details = {name: "x" * (letters + more) for name, letters in longest.items()}
+        assert program("PATCH", "sources/mine", details).status_code == status
+        assert set(SourceForm(details).errors) == (set(longest) if more else set())
+
+
 def test_as_many_votes_can_be_asked_for_as_can_be_stored(lead):
     program, form = Program(lead), AssociationFilters
     for votes, status in ((32_767, 200), (32_768, 400)):
         assert program.get(f"associations?in_min={votes}").status_code == status
         assert form({"in_min": votes, "out_min": votes}).is_valid() == (status == 200)
+    for letters, status in ((120, 200), (121, 400)):
+        assert program.get(f"associations?group={'x' * letters}").status_code == status
+    for number, valid in ((2**63 - 1, True), (2**63, False)):
+        assert form({"after": number, "before": number}).is_valid() == valid

@@ -111,6 +111,8 @@ def test_old_messages_are_forgotten_and_those_that_wait_are_not(webhook):
     deliver(Receiver(200))
     waiting = announce(webhook)
     later = NOW + deliveries.RETENTION + timedelta(seconds=1)
+    told = (deliveries.RETENTION.days, deliveries.GIVE_UP_AFTER.days)
+    assert told == (30, 3), "as docs/webhooks.md says"
     assert deliveries.forget_old(now=NOW + deliveries.RETENTION - timedelta(seconds=1)) == 0
     assert deliveries.forget_old(now=later) == 1
     assert list(Delivery.objects.values_list("pk", flat=True)) == [waiting.pk] != [old.pk]
