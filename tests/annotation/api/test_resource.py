@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from django import forms
 from django.test import Client
 from django.utils import timezone
 from rest_framework import exceptions
 
-from annotation.api import errors, tokens
+from annotation.api import errors, resource, tokens
 from annotation.models import StudyStatus
 from tests import factories
 from tests.annotation.api.calls import PROBLEM, Program, expired, is_problem
@@ -91,9 +92,26 @@ def test_a_list_says_which_parameters_it_has(program):
         }
     ]
     assert said["detail"] == f"state: {said['errors'][0]['detail']}"
+    said = is_problem(program.get("studies?" + "&".join(f"{letter}=1" for letter in "fbdace")), 400)
+    assert [error["parameter"] for error in said["errors"]] == list("abcdef")
     said = is_problem(program.get("studies?order=age&limit=0&status=new"), 400)
     assert {error["parameter"] for error in said["errors"]} == {"order", "limit", "status"}
     is_problem(program.get("studies?status=open&status=draft"), 400)
+
+
+def test_what_is_wrong_with_a_form_is_told_by_field_and_else_of_the_whole():
+    form = forms.Form({})
+    form.fields["name"] = forms.CharField()
+    form.is_valid()
+    form.add_error(None, "Too much.")
+    said = errors.refused_form(form).detail
+    assert said == {"name": ["This field is required."], "non_field_errors": ["Too much."]}
+
+
+def test_a_query_without_parameters_says_that_it_knows_none():
+    query = resource.Query(data={"a": "b"})
+    assert not query.is_valid()
+    assert query.errors == {"a": ["There is no such parameter. Known parameters: none."]}
 
 
 def test_where_an_error_is_stands_in_a_pointer():
