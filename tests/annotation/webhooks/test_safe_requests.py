@@ -61,7 +61,12 @@ def test_what_is_no_address_to_be_called_is_refused(url, words):
 
 
 @pytest.mark.parametrize(
-    ("url", "port"), [("https://example.org/!", 443), ("https://example.org:8443/hook?key=1", 8443)]
+    ("url", "port"),
+    [
+        ("https://example.org", 443),
+        ("https://example.org/!", 443),
+        ("https://example.org:8443/hook?key=1", 8443),
+    ],
 )
 def test_a_public_address_over_https_is_taken(url, port):
     assert safe_requests.parse_url(url, Rules()) == ("example.org", port)
