@@ -5,6 +5,7 @@ import threading
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connections
+from django.test import Client
 from django.utils import timezone
 
 from annotation import policies
@@ -63,6 +64,27 @@ def test_who_was_demoted_meanwhile_changes_nothing(admin):
     accounts.set_admin(user=other, on=False, by=admin)
     with pytest.raises(AccountRefused, match="no longer one"):
         accounts.set_admin(user=admin, on=False, by=other)
+    get_user_model().objects.filter(pk=other.pk).update(is_superuser=True, is_active=False)
+    with pytest.raises(AccountRefused, match="no longer one"):
+        accounts.set_admin(user=admin, on=False, by=other)
+
+
+def test_what_is_noted_of_an_account_that_takes_no_part_names_it(admin):
+    user = factories.user("amal")
+    accounts.set_active(user=user, on=False, by=admin)
+    accounts.set_active(user=user, on=True, by=admin)
+    accounts.password_link(user=user, by=admin)
+    assert recorded() == [
+        (what, {"account": user.pk})
+        for what in ("account switched off", "account switched on", "password link made")
+    ]
+
+
+def test_an_account_that_was_deleted_meanwhile_is_said_to_be_gone(admin):
+    user = factories.user("amal")
+    get_user_model().objects.filter(pk=user.pk).delete()
+    with pytest.raises(AccountRefused, match="no longer exists"):
+        accounts.set_admin(user=user, on=True, by=admin)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -131,11 +153,17 @@ def test_switching_off_ends_sessions_tokens_and_leases_and_names_no_annotator(ad
     ApiToken.objects.create(
         user=user, name="mine", prefix="p", digest="0" * 64, expires_at=timezone.now(), scopes=["read"]
     )
+    other = Client()
+    other.force_login(admin)
+    others = ApiToken.objects.create(
+        user=admin, name="theirs", prefix="q", digest="1" * 64, expires_at=timezone.now(), scopes=["read"]
+    )
     client.force_login(user)
     assert accounts.set_active(user=user, on=False, by=admin)
     assert client.get("/").status_code == 302, "out at once"
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
-    assert ApiToken.objects.get().revoked_at is not None
+    assert list(ApiToken.objects.filter(revoked_at__isnull=True)) == [others], "nobody else's"
+    assert other.get("/people/").status_code == 200
     assert accounts.set_active(user=user, on=True, by=admin)
     assert client.get("/").status_code == 302, "the old session is gone for good"
     assert recorded() == [("account switched off", {}), ("account switched on", {})]

@@ -82,6 +82,13 @@ def test_roles_are_given_and_taken_together_or_not_at_all(program, admin, study)
     before = AuditEvent.objects.count()
     is_problem(program("PATCH", f"accounts/u{admin.pk}", {"creates_studies": True, "active": False}), 409)
     assert AuditEvent.objects.count() == before
+    factories.user("other", admin=True)
+    assert (
+        program("PATCH", f"accounts/u{admin.pk}", {"creates_studies": True, "admin": False}).status_code
+        == 200
+    )
+    admin.is_superuser = True
+    admin.save()
     is_problem(program("PATCH", who, {"admin": 1}), 400)
     is_problem(program("PATCH", "accounts/u999999", {}), 404)
 

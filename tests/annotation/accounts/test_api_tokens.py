@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from annotation.accounts.queries import tokens as token_queries
 from annotation.api import tokens
 from annotation.models import ApiToken, AuditEvent
 from tests import factories
@@ -32,6 +33,9 @@ def test_one_s_own_tokens_are_listed_and_nobody_else_s(lead):
         (program.made.token.pk, "alive", True),
     ]
     assert told[2]["scopes"] == ["read"]
+    newest = Program(lead).made.token
+    own = [newest, program.made.token, gone.made.token, old.made.token]
+    assert token_queries.own_tokens(lead) == own, "those that can be used come first"
     assert not any(each in answer.text for each in (program.secret, program.made.token.digest))
     assert strange.made.token.prefix not in answer.text
 

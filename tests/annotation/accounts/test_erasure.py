@@ -141,7 +141,17 @@ def test_what_stays_is_a_record_with_numbers(person, admin):
 def test_what_others_said_stays(person, admin):
     unit = Response.objects.get().unit
     theirs = factories.response(unit, who=factories.annotator(), justification="as anybody sees")
+    invitations.create(study=unit.task.study, by=admin, label="for others")
+    invitations.create(study=factories.study(), by=admin, label="for Zebulon alone")
+    kind = ContentType.objects.get_for_model(admin)
+    logged = {"user": admin, "object_repr": "", "action_flag": CHANGE}
+    LogEntry.objects.create(**logged, content_type=kind, object_id=str(admin.pk))
+    kind = ContentType.objects.get_for_model(Annotator)
+    LogEntry.objects.create(**logged, content_type=kind, object_id=str(person.user_id))
     erasure.erase(annotator=person, user=person.user, by=admin)
+    labels = AuditEvent.objects.filter(what="invitation made").order_by("pk")
+    assert [event.details["label"] for event in labels] == ["", "for others", "for Zebulon alone"]
+    assert LogEntry.objects.count() == 2
     assert Response.objects.get() == theirs
     assert Slot.objects.get(state=SlotState.FILLED).pk == theirs.slot_id
 

@@ -2,6 +2,7 @@
 
 import threading
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -13,6 +14,7 @@ from annotation.accounts.services.merging import MergeRefused
 from annotation.annotate.services import responses
 from annotation.annotate.services.answer_rules import Answer, AnswerRefused
 from annotation.assignment import lease_keys
+from annotation.assignment.constants import SESSION_LENGTH
 from annotation.assignment.services import slots
 from annotation.models import (
     Annotator,
@@ -27,7 +29,7 @@ from annotation.models import (
     SlotState,
     StudyStatus,
 )
-from annotation.participation.services import annotators, crowd, withdrawals
+from annotation.participation.services import annotators, crowd, invitations, withdrawals
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -91,8 +93,20 @@ def test_answers_enrolments_consents_and_skips_become_one_persons(admin, study, 
             reason="unclear",
             at=timezone.now(),
         )
-    Enrolment.objects.filter(annotator=kept).update(answered=1, golds=2, position=7)
-    Enrolment.objects.filter(annotator=duplicate, study=study).update(answered=1, golds=1)
+    link = invitations.create(study=study, by=admin, label="")
+    came, began = timezone.now() - timedelta(days=1), timezone.now() - timedelta(minutes=2)
+    session = {"session_started_at": began, "session_units": 1, "session_active_ms": 20}
+    Enrolment.objects.filter(annotator=kept).update(answered=1, golds=2, position=7, **session)
+    Enrolment.objects.filter(annotator=duplicate, study=study).update(
+        answered=1,
+        golds=1,
+        joined_at=came,
+        invitation=link,
+        crowd_session="a session",
+        session_started_at=began - timedelta(minutes=1),
+        session_units=2,
+        session_active_ms=300,
+    )
 
     plan = merging.merge(kept=kept, duplicate=duplicate, by=admin)
 
@@ -102,6 +116,8 @@ def test_answers_enrolments_consents_and_skips_become_one_persons(admin, study, 
     one = Enrolment.objects.get(study=study, annotator=kept)
     assert (one.answered, one.golds, one.position) == (2, 3, 0)
     assert one.crowd_participant == "5f9prolific", "the platform's code can still be handed to them"
+    assert (one.crowd_session, one.joined_at, one.invitation) == ("a session", came, link)
+    assert (one.session_started_at, one.session_units, one.session_active_ms) == (began, 3, 320)
     assert Enrolment.objects.get(study=other).pk == elsewhere.pk
     assert Enrolment.objects.get(study=other).annotator == kept
     assert Consent.objects.get(text__study=other).annotator == kept
@@ -109,7 +125,8 @@ def test_answers_enrolments_consents_and_skips_become_one_persons(admin, study, 
         (third.pk, kept.pk),
         (fourth.pk, kept.pk),
     ]
-    assert [(each.study, each.answers, each.twice) for each in plan.studies] == [(study, 1, 0), (other, 0, 0)]
+    did = [(each.study, each.answers, each.twice, each.skips) for each in plan.studies]
+    assert did == [(study, 1, 0, 2), (other, 0, 0, 0)]
     assert_sound(study)
 
 
@@ -160,6 +177,7 @@ def test_a_correction_does_not_make_an_answer_a_later_one(admin, study, kept, du
         revision=2,
         submitted_at=timezone.now(),
     )
+    assert merging.preview(kept=duplicate, duplicate=kept).studies[0].answers == 1
     merging.merge(kept=kept, duplicate=duplicate, by=admin)
     corrected.refresh_from_db()
     theirs.refresh_from_db()
@@ -266,13 +284,51 @@ def test_what_cannot_be_one_person_is_refused_and_nothing_is_written(admin, stud
 
     refused("the same annotator", other=kept)
     refused("simulated", other=factories.annotator(simulated=True))
-    refused("has a role", other=factories.annotator(user=admin))
+    for user in (admin, factories.user(lead=True), factories.user("lead"), factories.user("staff")):
+        if user.username == "lead":
+            factories.study(leads=[user])
+        user.is_staff |= user.username == "staff"
+        user.save()
+        refused("has a role", other=factories.annotator(user=user))
     led = factories.rating_study(leads=[kept.user])
     elsewhere = factories.enrolment(led, who=duplicate)
     refused("leads")
     elsewhere.delete()
     withdrawals.withdraw(annotator=duplicate, study=study, by=None)
     refused("withdrew")
+
+
+def test_of_any_two_states_one_is_the_stronger():
+    order = ["blocked", "screened_out", "qualified", "finished", "training", "invited", "withdrawn"]
+    for stronger, weaker in pairwise(order):
+        both = [Enrolment(status=status) for status in (weaker, stronger)]
+        assert merging._merged_status(both) == stronger
+
+
+def test_a_session_that_is_over_and_what_the_kept_one_brings_are_left_as_they_are(
+    admin, study, kept, duplicate
+):
+    now = timezone.now()
+    over = now - SESSION_LENGTH - timedelta(seconds=1)
+    link, other = (invitations.create(study=study, by=admin, label="") for _ in range(2))
+    Enrolment.objects.filter(annotator=kept).update(
+        invitation=link, crowd_participant="mine", session_started_at=now - SESSION_LENGTH, session_units=1
+    )
+    Enrolment.objects.filter(annotator=duplicate).update(
+        invitation=other, session_started_at=over, session_units=2
+    )
+    merging.merge(kept=kept, duplicate=duplicate, by=admin, now=now)
+    one = Enrolment.objects.get()
+    assert (one.invitation, one.crowd_participant) == (link, "mine")
+    assert (one.session_started_at, one.session_units) == (now - SESSION_LENGTH, 1)
+
+
+def test_an_answer_without_a_time_is_the_second_one(admin, study, kept, duplicate):
+    unit = units(study)[0]
+    untimed, timed = answer(unit, kept), answer(unit, duplicate)
+    Response.objects.filter(pk=untimed.pk).update(submitted_at=None)
+    merging.merge(kept=kept, duplicate=duplicate, by=admin)
+    assert Response.objects.get(slot__isnull=False) == timed
 
 
 def test_merging_twice_says_that_one_is_gone(admin, kept, duplicate):
@@ -286,6 +342,7 @@ def test_the_record_names_nobody(admin, kept, duplicate):
     merging.merge(kept=kept, duplicate=duplicate, by=admin)
     event = AuditEvent.objects.get()
     assert event.by == admin
+    assert event.details == {"studies": 1, "answers": 0, "surplus": 0, "released": 0, "account": "deleted"}
     assert not [name for name in names if name in str(event.details)]
 
 

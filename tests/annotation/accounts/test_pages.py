@@ -88,6 +88,19 @@ def test_search_and_filters(admin, study):
     assert len(names(role="nonsense", state="nonsense")) == len(names())
 
 
+def test_the_newest_come_first_and_so_do_their_studies(study):
+    factories.user("old")
+    lone = factories.enrolment(study, pseudonym="a-lone").annotator
+    user = factories.user("amal")
+    for number, title in enumerate(("Words", "Images")):
+        taken = factories.enrolment(factories.study(title=title), who=lone)
+        Enrolment.objects.filter(pk=taken.pk).update(joined_at=timezone.now() + timedelta(days=2 - number))
+        factories.study(title=title, leads=[user])
+    amal, lone, _ = account_queries.people()[1]
+    assert ([each.title for each in amal.leads], names()) == (["Images", "Words"], ["amal", "a-lone", "old"])
+    assert [each.enrolment.study.title for each in lone.enrolments] == ["Words", "Images", study.title]
+
+
 def test_the_platforms_id_is_shown_nowhere(client, admin, study):
     enrolment = factories.enrolment(study, who=annotators.newcomer())
     Enrolment.objects.filter(pk=enrolment.pk).update(crowd_participant="5f9abc")
@@ -207,6 +220,8 @@ def test_what_is_refused_says_why_and_changes_nothing(client, admin):
 
 def test_who_gives_up_their_own_role_is_led_to_the_first_page(client, admin):
     factories.user("other", admin=True)
+    third = factories.user("third", admin=True)
+    assert client.post(f"/people/u{third.pk}/unmake-admin/").url == f"/people/u{third.pk}/"
     answer = client.post(f"/people/u{admin.pk}/unmake-admin/")
     assert answer.url == "/"
     assert client.get("/people/").status_code == 404

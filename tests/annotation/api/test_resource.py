@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from django import forms
 from django.test import Client
 from django.utils import timezone
+from rest_framework import exceptions
 
-from annotation.api import errors, tokens
+from annotation.api import errors, resource, tokens
 from annotation.models import StudyStatus
 from tests import factories
 from tests.annotation.api.calls import PROBLEM, Program, expired, is_problem
@@ -87,9 +91,27 @@ def test_a_list_says_which_parameters_it_has(program):
             "detail": "There is no such parameter. Known parameters: status, order, limit, cursor.",
         }
     ]
+    assert said["detail"] == f"state: {said['errors'][0]['detail']}"
+    said = is_problem(program.get("studies?" + "&".join(f"{letter}=1" for letter in "fbdace")), 400)
+    assert [error["parameter"] for error in said["errors"]] == list("abcdef")
     said = is_problem(program.get("studies?order=age&limit=0&status=new"), 400)
     assert {error["parameter"] for error in said["errors"]} == {"order", "limit", "status"}
     is_problem(program.get("studies?status=open&status=draft"), 400)
+
+
+def test_what_is_wrong_with_a_form_is_told_by_field_and_else_of_the_whole():
+    form = forms.Form({})
+    form.fields["name"] = forms.CharField()
+    form.is_valid()
+    form.add_error(None, "Too much.")
+    said = errors.refused_form(form).detail
+    assert said == {"name": ["This field is required."], "non_field_errors": ["Too much."]}
+
+
+def test_a_query_without_parameters_says_that_it_knows_none():
+    query = resource.Query(data={"a": "b"})
+    assert not query.is_valid()
+    assert query.errors == {"a": ["There is no such parameter. Known parameters: none."]}
 
 
 def test_where_an_error_is_stands_in_a_pointer():
@@ -97,12 +119,42 @@ def test_where_an_error_is_stands_in_a_pointer():
     assert list(said) == [{"detail": "x", "pointer": "/a~1b~0c/1/d"}, {"detail": "y", "pointer": ""}]
 
 
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((400, "bad-request"), (401, "not-authenticated"), (403, "not-permitted"), (404, "not-found")),
+        *((409, "conflict"), (412, "changed-meanwhile"), (413, "too-large"), (414, "too-long")),
+        *((422, "refused"), (429, "throttled"), (431, "too-long"), (500, "server-error")),
+        *((503, "busy"), (507, "no-room")),
+    ],
+)
+def test_each_status_has_its_type_of_error(status, kind):
+    problem = errors.problem(status=status, detail="", instance="/api")
+    assert problem["type"] == f"urn:visage:problem:{kind}"
+
+
+@pytest.mark.parametrize("wait", [1, 2, 3, 10])
+def test_nobody_is_told_to_come_again_too_soon(rf, wait):
+    answer = errors.exception_handler(exceptions.Throttled(wait), {"request": rf.get("/api/v1/studies")})
+    assert wait <= int(answer["Retry-After"]) <= wait + 1
+
+
+def test_a_body_is_as_large_as_the_limit_at_most(settings, program, lead):
+    factories.study("mine", leads=[lead])
+    body = {"url": "https://hooks.example.org/", "events": ["study.paused"]}
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = len(json.dumps(body)) - 1
+    is_problem(program.post("studies/mine/webhooks", body), 413)
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE += 1
+    assert program.post("studies/mine/webhooks", body).status_code == 201
+
+
 def test_a_number_is_neither_a_text_nor_a_yes(program, lead):
     factories.study("mine", status=StudyStatus.DRAFT, leads=[lead])
     for body in ({"status": "paused", "texts_checked": 1}, {"status": "open", "texts_checked": "yes"}):
         is_problem(program.post("studies/mine/status", body), 400)
     hook = {"url": 5, "events": ["study.paused"]}
-    is_problem(program.post("studies/mine/webhooks", hook), 400)
+    said = is_problem(program.post("studies/mine/webhooks", hook), 400)
+    assert (said["detail"], said["errors"][0]["pointer"]) == ("url: Send a string.", "/url")
 
 
 def test_what_is_wrong_is_said_in_the_language_of_each_request(program):

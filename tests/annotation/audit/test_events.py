@@ -97,8 +97,8 @@ def test_a_per_cent_sign_in_what_was_noted_breaks_nothing(page):
 
 
 def test_filters_by_kind_study_account_and_day(page):
-    one, other = factories.study("one"), factories.study("other")
-    maria, noor = factories.user("maria"), factories.user("noor")
+    one, other = factories.study("one", title="Words"), factories.study("other", title="Images")
+    noor, maria = factories.user("noor"), factories.user("maria")
     old = event("export", study=one, by=maria, days=10)
     event("export", study=other, by=noor)
     event("withdrawal", study=one)
@@ -107,7 +107,12 @@ def test_filters_by_kind_study_account_and_day(page):
         return [event.pk for event, _ in page(**asked).context["entries"]]
 
     factories.study("silent")
-    assert {value for value, _ in page().context["form"].fields["study"].choices} == {"", "one", "other"}
+    fields = page().context["form"].fields
+    assert {name: [value for value, _ in fields[name].choices] for name in ("what", "study", "who")} == {
+        "what": ["", "export", "withdrawal"],
+        "study": ["", "other", "one"],
+        "who": ["", "maria", "noor"],
+    }
     assert len(found()) == 3
     assert len(found(what="export")) == 2
     assert len(found(study="one")) == 2

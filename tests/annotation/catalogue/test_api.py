@@ -99,8 +99,10 @@ def test_who_am_i(program, client):
         ["read", "manage", "annotate", "export", "accounts"],
     )
     assert "digest" not in str(said)
+    assert said["creates_studies"] is True
     client.force_login(factories.user("plain"))
-    assert client.get("/api/v1/account").json()["token"] is None
+    said = client.get("/api/v1/account").json()
+    assert (said["admin"], said["creates_studies"], said["token"]) == (False, False, None)
 
 
 def test_the_schema_is_generated_without_a_warning(tmp_path, monkeypatch):
@@ -125,7 +127,11 @@ def test_every_operation_says_what_it_does_and_what_it_needs():
     assert len(operations) > 60
     for path, method, operation in operations:
         assert operation.get("description"), (path, method)
-        assert "application/problem+json" in operation["responses"]["429"]["content"], (path, method)
+        answers = operation["responses"]
+        assert "application/problem+json" in answers["429"]["content"], (path, method)
+        kept = method == "get" and "200" in answers
+        assert ("ETag" in answers.get("200", {}).get("headers", {})) == ("304" in answers) == kept, path
+        assert ("413" in answers) >= ("requestBody" in operation), (path, method)
     identities = [operation["operationId"] for _, _, operation in operations]
     assert len(set(identities)) == len(identities)
 

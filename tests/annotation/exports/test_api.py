@@ -78,8 +78,15 @@ def test_every_page_is_noted_with_who_took_it(program, admin):
     assert [event.details["rows"] for event in events] == [5, 4]
     assert {event.by for event in events} == {admin}
     assert events[0].details["filters"] == {"task": "visual_nature"}
-    last = Judgement.objects.order_by("-pk").first()
-    assert events[1].details["last"] == last.pk
+    numbers = list(Judgement.objects.order_by("pk").values_list("pk", flat=True))
+    ends = [(event.details["first"], event.details["last"]) for event in events]
+    assert ends == [(numbers[0], numbers[4]), (numbers[5], numbers[8])]
+    rows = program.get(f"{STUDY}/judgements?limit=2&order=-id").json()["results"]
+    assert [row["response"] for row in rows] == list(
+        Response.objects.order_by("-pk").values_list("pk", flat=True)[:2]
+    )
+    newest = AuditEvent.objects.latest("pk").details
+    assert newest == {"rows": 2, "first": numbers[7], "last": numbers[8]}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +109,7 @@ def test_pages_of_judgements_cost_the_same_number_of_queries(program, django_ass
 def test_an_export_at_once(program, admin):
     answer = program.get(f"{STUDY}/export?format=crowdkit", Accept="application/zip")
     assert answer.status_code == 200
+    assert 'filename="words-crowdkit.zip"' in answer["Content-Disposition"]
     with zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as archive:
         assert "README.md" in archive.namelist()
     assert AuditEvent.objects.get(what="export").by == admin
@@ -122,6 +130,7 @@ def test_an_export_in_the_background(program, admin):
     done = program.get(path).json()
     assert (done["state"], done["rows"], done["has_file"]) == ("done", 9, True)
     answer = program.get(f"{path}/file")
+    assert 'filename="words-csv.zip"' in answer["Content-Disposition"]
     content = b"".join(answer.streaming_content)
     assert (len(content), hashlib.sha256(content).hexdigest()) == (done["size"], done["sha256"])
     assert [one["id"] for one in program.get(f"{STUDY}/exports?state=done").json()["results"]] == [job["id"]]

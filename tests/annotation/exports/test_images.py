@@ -11,7 +11,7 @@ import yaml
 
 from annotation.exports import image_answers
 from annotation.exports.selection import ExportRefused, Selection
-from annotation.models import Box, IdentityGroup, Image, Response, TaskKind
+from annotation.models import Box, IdentityGroup, Image, Judgement, Response, TaskKind
 from tests import factories
 from tests.annotation.exports.world import depiction, document, unpacked, written
 
@@ -50,6 +50,72 @@ def test_coco_keeps_images_that_were_reviewed_and_are_empty_with_who_reviewed_th
     assert [names[key] for key in first["chosen"]] == ["hat", "sombrero"]
     assert [names[key] for key in first["whole_image"]] == ["sombrero"]
     assert (second["annotator"], second["chosen"]) == ("a-two", [])
+
+
+def test_coco_says_of_each_box_and_of_each_review_what_is_known():
+    study = depiction()
+    said = Response.objects.order_by("pk").values_list("pk", flat=True)
+    data = document(study, "coco", "annotations.json")
+    assert [(one["id"], one["name"]) for one in data["categories"]] == [
+        *((1, "hat"), (2, "kind"), (3, "poor"), (4, "sombrero"))
+    ]
+    first, second = data["annotations"]
+    assert first["segmentation"] == [[40, 20, 140, 20, 140, 70, 40, 70]]
+    assert [first[name] for name in ("category_id", "iscrowd", "response", "role")] == [
+        *(1, 0, said[0], "unassigned")
+    ]
+    assert [one["id"] for one in (first, second)] == [1, 2]
+    reviews = [review for image in data["images"] for review in image["reviews"]]
+    assert [review["response"] for review in reviews] == list(said)
+    assert {(review["stratum"], review["page"]) for review in reviews} == {("any", 1)}
+    assert [review["none_of_above"] for review in reviews] == [False, False, True]
+    assert not any("name" in image for image in data["images"]), "it would be the same as the file's"
+
+
+def test_where_an_attribute_is_stands_in_yolo_and_voc():
+    """In a box, in the image as a whole, or nowhere that was said."""
+    study = depiction()
+    said = [str(pk) for pk in Response.objects.order_by("pk").values_list("pk", flat=True)]
+
+    def told() -> tuple[list[str], list[str]]:
+        rows = csv.DictReader(unpacked(study, "yolo")["annotators.csv"].decode().splitlines())
+        where = [(row["response"], row["where"]) for row in rows]
+        root = ET.fromstring(unpacked(study, "voc")["Annotations/Mexican5.xml"])
+        voc = [
+            (review.findtext("response"), chosen.get("where"))
+            for review in root.iter("review")
+            for chosen in review.iter("chosen")
+        ]
+        return where, voc
+
+    nothing = [(said[1], "nothing"), (said[2], "nothing")]
+    for whole, words in ((True, "whole image"), (False, "no box")):
+        Judgement.objects.filter(whole_image=True).update(whole_image=whole)
+        in_box, elsewhere = (said[0], "box"), (said[0], words)
+        assert told() == ([in_box, in_box, elsewhere, *nothing], [in_box, elsewhere])
+
+
+def test_a_line_of_a_hugging_face_dataset_holds_every_judgement():
+    study = depiction()
+    first, second, _ = Response.objects.order_by("pk").values_list("pk", flat=True)
+    line = json.loads(unpacked(study, "huggingface")["data/train.jsonl"].decode().splitlines()[0])
+    assert line["objects"] | {"bbox": []} == {
+        "bbox": [],
+        "category": ["hat"] * 2,
+        "annotator": ["a-one"] * 2,
+        "response": [first] * 2,
+    }
+    assert line["judgements"] == {
+        "response": [first] * 5 + [second] * 5,
+        "annotator": ["a-one"] * 5 + ["a-two"] * 5,
+        "stratum": ["any"] * 10,
+        "page": [1] * 10,
+        "shown_position": [1, 2, 3, 4, 5] * 2,
+        "attribute": ["hat", "sombrero", "poor", "kind", ""] * 2,
+        "role": [*["unassigned"] * 4, "none_of_above"] * 2,
+        "value": [1, 1] + [0] * 8,
+        "whole_image": [False, True] + [False] * 8,
+    }
 
 
 def test_coco_of_a_study_without_answers_is_empty_and_valid():
@@ -202,6 +268,7 @@ def test_label_studio_has_a_task_a_page_percentages_and_every_answer():
     seen, empty = json.loads(files["labelstudio.json"])
     assert seen["data"]["image"] == "Mexican5.png"
     assert (seen["predictions"], len(seen["annotations"])) == ([], 2)
+    assert (seen["data"]["page"], seen["data"]["shown"]) == (1, ["hat", "kind", "poor", "sombrero"])
     first, second = seen["annotations"]
     boxes = [one for one in first["result"] if one["type"] == "rectanglelabels"]
     assert boxes[0]["value"] == {
@@ -213,6 +280,11 @@ def test_label_studio_has_a_task_a_page_percentages_and_every_answer():
         "rectanglelabels": ["hat"],
     }
     assert (boxes[0]["original_width"], boxes[0]["original_height"]) == (400, 200)
+    number = Response.objects.earliest("pk").pk
+    assert [one["id"] for one in boxes] == [f"{number}-1-1", f"{number}-1-2"]
+    assert (first["id"], first["unique_id"]) == (number, f"response-{number}")
+    assert first["shown"] == ["hat", "sombrero", "poor", "kind", "none of the above"]
+    assert {str(one["meta"]) for one in first["result"]} == {"{'text': ['a-one']}"}
     choices = {
         one["from_name"]: one["value"]["choices"] for one in first["result"] if one["type"] == "choices"
     }
@@ -284,6 +356,8 @@ def test_images_of_one_name_are_told_apart_by_set_axis_group_and_number():
         return [{name: one[name] for name in expected[0]} for one in found]
 
     assert which(document(study, "coco", "annotations.json")["images"]) == expected
+    named = document(study, "coco", "annotations.json")["images"]
+    assert [one.get("name") for one in named] == [None, "1.png"], "the second has another file name"
     tasks = [task["data"] for task in document(study, "labelstudio", "labelstudio.json")]
     assert which(tasks) == expected
     assert len({task["image"] for task in tasks}) == 2

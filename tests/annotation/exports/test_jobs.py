@@ -182,6 +182,8 @@ def test_three_tries_that_fail_are_enough_and_a_retry_begins_anew(admin, monkeyp
     assert export_jobs.retry(job=job)
     assert not export_jobs.retry(job=job)
     assert made(job).state == JobState.DONE
+    told = Webhook.objects.get().deliveries.latest("pk")
+    assert told.payload == {"export": job.pk, "format": "csv", "state": "done", "rows": 15}
 
 
 def test_a_full_disk_uses_up_no_try_and_is_tried_again_after_a_while(admin, monkeypatch, caplog):

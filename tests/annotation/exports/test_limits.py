@@ -1,12 +1,15 @@
 """Where an export or its list ends: the last row, the last name, the last one asked for."""
 
 import json
+from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.exports import packing, queries
+from annotation.exports.formats.registry import FORMATS
 from annotation.exports.forms import ExportForm
 from annotation.exports.image_answers import _file_name
 from annotation.exports.selection import STATUSES, ExportRefused, Filters, check_filters
@@ -46,6 +49,60 @@ def test_the_newest_exports_are_listed_and_none_is_more_than_whole(admin, monkey
     ExportJob.objects.update(rows=16, total=15)
     listed = queries.exports_of(admin, study)
     assert [(one.job, one.share) for one in listed] == [(job, 100) for job in reversed(newest)]
+
+
+def test_a_listed_export_says_until_when_its_file_is_kept_and_what_can_be_done(admin, settings):
+    settings.EXPORT_KEEP_DAYS = 3
+    study, now = depiction(), timezone.now()
+    ends = {"finished_at": now, "error": "gone"}
+    for number, fields in enumerate(
+        (
+            {},
+            {"state": JobState.CLAIMED, "claim": uuid4(), "lease_expires_at": now, "rows": 2, "total": 3},
+            {
+                "state": JobState.DONE,
+                **ends,
+                "file": "a",
+                "sha256": "0" * 64,
+                "size": 1,
+                "rows": 3,
+                "total": 3,
+            },
+            {"state": JobState.DONE, **ends, "total": 3},
+            {"state": JobState.FAILED, **ends},
+        )
+    ):
+        job = asked(study, admin, list(FORMATS)[number])
+        ExportJob.objects.filter(pk=job.pk).update(**fields)
+    asked(study, factories.user("other", admin=True))
+    listed = [
+        (one.expires_at, one.share, one.waiting, one.can_retry)
+        for one in reversed(queries.exports_of(admin, study))
+    ]
+    assert listed == [
+        (None, None, True, False),
+        (None, 66, True, False),
+        (now + timedelta(days=3), 100, False, False),
+        (None, 0, False, True),
+        (None, None, False, True),
+    ]
+
+
+def test_what_can_be_chosen_is_in_a_fixed_order_and_of_the_study_at_hand():
+    study = depiction()
+    study.tasks.update(strata=["any", "origin: Europe"], slot_strata=["origin: Asia"])
+    factories.task(study, kind=TaskKind.PREVALENCE)
+    factories.task(factories.study(), kind=TaskKind.OFFENSIVENESS)
+    fields = ExportForm(study).fields
+    offered = {
+        name: [value for value, _ in fields[name].choices] for name in ("task", "stratum", "pool", "status")
+    }
+    assert offered == {
+        "task": ["", "prevalence", "depiction"],
+        "stratum": ["", "any", "origin: Asia", "origin: Europe"],
+        "pool": ["", "in", "out"],
+        "status": ["", "counted", "surplus"],
+    }
 
 
 def test_the_same_export_is_of_the_same_study_and_in_the_same_format(admin):

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 from annotation.core.leases import JobState
-from annotation.models import AuditEvent, Delivery
+from annotation.models import AuditEvent, Delivery, Webhook
 from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories
 from tests.annotation.webhooks.test_delivery import NOW, Receiver, announce, deliver, listening
@@ -83,7 +83,15 @@ def test_one_round_sends_the_oldest_twenty(webhook, monkeypatch):
 def test_redelivering_does_not_wait_for_the_back_off(webhook):
     message = announce(webhook)
     deliver(Receiver(500))
+    announce(webhook)
+    later = NOW + timedelta(seconds=30)
+    Delivery.objects.exclude(pk=message.pk).update(not_before=later)
+    two = {"url": "https://two.example.org/", "secret": "s", "rests_until": later}
+    other = Webhook.objects.create(study=webhook.study, **two)
     deliveries.redeliver(delivery=message)
+    assert Delivery.objects.latest("pk").not_before == later, "no other message is sent"
+    other.refresh_from_db()
+    assert other.rests_until == later, "and no other receiver is called"
     assert deliver(Receiver(200), now=NOW + timedelta(seconds=1)) == 1
 
 
@@ -103,6 +111,8 @@ def test_old_messages_are_forgotten_and_those_that_wait_are_not(webhook):
     deliver(Receiver(200))
     waiting = announce(webhook)
     later = NOW + deliveries.RETENTION + timedelta(seconds=1)
+    told = (deliveries.RETENTION.days, deliveries.GIVE_UP_AFTER.days)
+    assert told == (30, 3), "as docs/webhooks.md says"
     assert deliveries.forget_old(now=NOW + deliveries.RETENTION - timedelta(seconds=1)) == 0
     assert deliveries.forget_old(now=later) == 1
     assert list(Delivery.objects.values_list("pk", flat=True)) == [waiting.pk] != [old.pk]

@@ -39,7 +39,7 @@ def resolving(*addresses: str):
         ("https://me:secret@example.org/", "user name or a password"),
         ("https://me@example.org/", "user name or a password"),
         ("https://:@example.org/", "user name or a password"),
-        ("https://example.org:22/", "Port 22 is not allowed"),
+        ("https://example.org:22/", "Port 22 is not allowed. Use one of 443, 8443, or"),
         ("https://example.org:80/", "Port 80 is not allowed"),
         ("https://example.org:0/", "Port 0 is not allowed"),
         ("https://example.org:99999/", "not a URL"),
@@ -52,6 +52,7 @@ def resolving(*addresses: str):
         ("https://example.org/\r\nX-Injected: yes", "contains spaces"),
         ("https://example.org\\@127.0.0.1/", "contains spaces"),
         ("https://example.org/\x00", "contains spaces"),
+        ("https://example.org/\x7f", "contains spaces"),
     ],
 )
 def test_what_is_no_address_to_be_called_is_refused(url, words):
@@ -59,13 +60,22 @@ def test_what_is_no_address_to_be_called_is_refused(url, words):
         safe_requests.parse_url(url, Rules())
 
 
-@pytest.mark.parametrize("url", ["https://example.org", "https://example.org:8443/hook?key=1"])
-def test_a_public_address_over_https_is_taken(url):
-    assert safe_requests.parse_url(url, Rules()).host == "example.org"
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [
+        ("https://example.org", 443),
+        ("https://example.org/!", 443),
+        ("https://example.org:8443/hook?key=1", 8443),
+    ],
+)
+def test_a_public_address_over_https_is_taken(url, port):
+    assert safe_requests.parse_url(url, Rules()) == ("example.org", port)
 
 
 def test_a_laboratory_may_use_http_and_its_own_hosts_any_port():
     assert safe_requests.parse_url("http://example.org:8080/", LAB).port == 8080
+    assert safe_requests.parse_url("http://example.org/", LAB).port == 80
+    assert safe_requests.parse_url("https://example.org/", LAB).port == 443
     assert safe_requests.parse_url("http://Receiver.lab.:9000/", LAB).host == "receiver.lab"
     with pytest.raises(AddressRefused, match="Port 9000"):
         safe_requests.parse_url("http://elsewhere.lab:9000/", LAB)

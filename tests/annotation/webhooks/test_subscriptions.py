@@ -1,5 +1,7 @@
 """A lead's webhooks: adding, showing the secret once, steering, and what is announced where it happens."""
 
+from uuid import uuid4
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -196,6 +198,7 @@ def test_the_pages_ask_as_many_queries_for_many_as_for_few(
         with django_assert_max_num_queries(8):
             assert client.get(url).status_code == 200
     assert "Page 3 of 3" in client.get(urls[1], {"page": "99"}).text
+    assert client.get(urls[1]).context["page"][0] == Delivery.objects.latest("pk"), "newest first"
 
 
 def test_another_studys_webhooks_and_messages_are_not_there(client, lead, webhook):
@@ -267,5 +270,18 @@ def test_the_list_says_how_each_is(client, lead, webhook):
     ):
         Webhook.objects.filter(pk=webhook.pk).update(**fields)
         assert words in client.get(url).text
-    Delivery.objects.create(webhook=webhook, event="ping", state=JobState.FAILED, error="x", finished_at=now)
-    assert '<td class="number">1</td>' in client.get(url).text
+    ended = {"webhook": webhook, "event": "ping", "finished_at": now}
+    Delivery.objects.create(**ended, state=JobState.FAILED, error="x")
+    for _ in range(3):
+        Delivery.objects.create(**ended, state=JobState.DONE)
+    for claim in ({}, {"state": JobState.CLAIMED, "claim": uuid4(), "lease_expires_at": now}):
+        Delivery.objects.create(webhook=webhook, event="ping", **claim)
+    newer = subscriptions.add(
+        study=webhook.study, url="https://two.example.org/", events=["study.paused"], by=lead
+    )
+    page = client.get(url)
+    assert [(each, each.waiting, each.failed) for each in page.context["rows"]] == [
+        (newer, 0, 0),
+        (webhook, 2, 1),
+    ]
+    assert '<td class="number">1</td>' in page.text
