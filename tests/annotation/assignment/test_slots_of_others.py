@@ -14,6 +14,8 @@ def test_nothing_is_given_to_somebody_who_was_blocked_meanwhile():
     enrolment = factories.enrolment(factories.rating_study())
     Enrolment.objects.update(status=EnrolmentStatus.BLOCKED)
     assert slots.lease_next(enrolment=enrolment) is None
+    Enrolment.objects.all().delete()
+    assert slots.lease_next(enrolment=enrolment) is None, "nor to who is not there any more"
 
 
 def test_what_they_hold_in_another_study_is_not_given_here():

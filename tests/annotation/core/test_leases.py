@@ -178,6 +178,17 @@ def test_what_is_given_back_used_up_no_try_and_is_claimed_with_others(world):
     assert world.numbers(world.claim(6, now=world.after())) == [1]
 
 
+def test_what_is_done_has_no_error_any_more():
+    world = World(TABLES["messages"])
+    mine = world.claim()
+    mine.fail({mine.jobs[0].pk: "it rained"}, now=NOW)
+    Delivery.objects.exclude(pk=mine.jobs[0].pk).delete()
+    assert world.claim(now=world.after(days=1)).finish(now=world.after(days=1)) == 1
+    job = world.job(1)
+    assert (job.state, job.error, job.claim) == (JobState.DONE, "", None)
+    assert job.finished_at == world.after(days=1)
+
+
 def test_a_worker_that_comes_too_late_changes_nothing(world):
     late = world.claim(6)
     other = world.claim(now=world.after(seconds=1))

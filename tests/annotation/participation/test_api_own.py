@@ -73,6 +73,7 @@ def test_the_profile_is_asked_answered_and_taken_back_as_on_the_page(program, en
     [
         ({"field": "shoes", "choice": "x"}, "There are: origin"),
         ({"field": "gender", "choice": "queen"}, "There are: man, non-binary, woman"),
+        ({"field": "languages", "choice": "Hindi"}, "There are: none: send own_words"),
         ({"field": "origin", "choice": "Europe"}, "Each question is answered once"),
     ],
 )
@@ -88,6 +89,7 @@ def test_who_has_not_agreed_is_asked_nothing(study):
     program = Program(factories.user("new"), "annotate")
     assert is_problem(program.get(PROFILE), 409)["state"] == "no_consent"
     is_problem(program.get(PART), 404)
+    is_problem(program.post("studies/words/consent", {"text": 2**63}), 400)
     factories.enrolment(study, who=factories.annotator(user=get_user_model().objects.get(username="new")))
     assert is_problem(program.get(PROFILE), 409)["state"] == "no_consent"
 
@@ -95,6 +97,7 @@ def test_who_has_not_agreed_is_asked_nothing(study):
 def test_stopping_keeps_the_answers_and_coming_back_goes_on(program, study, enrolment):
     for of in (study, factories.rating_study()):
         factories.response(of.tasks.get().units.earliest("pk"), who=enrolment.annotator)
+    factories.response(study.tasks.get().units.latest("pk"), who=enrolment.annotator, current=False)
     assert program.get(PART).json() == {
         "study": "words",
         "status": "qualified",
@@ -107,6 +110,8 @@ def test_stopping_keeps_the_answers_and_coming_back_goes_on(program, study, enro
     stopped = program.post(f"{PART}/stop").json()
     assert (stopped["status"], stopped["answers"]) == ("finished", 1)
     assert is_problem(program.get(PROFILE), 409)["state"] == "finished"
+    text = {"text": study.consent_texts.get().pk}
+    assert is_problem(program.post("studies/words/consent", text), 409)["state"] == "blocked"
     assert program.post(f"{PART}/come-back").json()["status"] == "qualified"
 
 
@@ -123,8 +128,17 @@ def test_withdrawing_is_asked_twice_and_takes_everything_back(program, study, en
     assert event.details["asked_by"] == "the annotator"
 
 
+def test_who_leads_the_study_by_now_cannot_agree_to_a_newer_text(program, study, enrolment):
+    newer = factories.consent_text(study, version=2)
+    study.leads.add(enrolment.annotator.user)
+    is_problem(program.post("studies/words/consent", {"text": newer.pk}), 404)
+    assert Consent.objects.get().text.version == 1
+
+
 def test_one_can_withdraw_from_a_study_that_is_closed_or_has_shut_one_out(program, study, enrolment):
     studies.change_status(study=study, to=StudyStatus.CLOSED, by="user 1")
+    text = {"text": study.consent_texts.get().pk}
+    assert is_problem(program.post("studies/words/consent", text), 409)["state"] == "closed"
     Enrolment.objects.update(status=EnrolmentStatus.BLOCKED)
     assert program.post(f"{PART}/withdraw", {"sure": True}).json()["status"] == "withdrawn"
 

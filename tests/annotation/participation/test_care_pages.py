@@ -93,6 +93,8 @@ def test_at_the_cap_of_a_session_work_stops_until_the_session_is_over(client, am
     assert "Enough for today" in page.text
     assert "in about 9 hours" in page.text
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
+    Enrolment.objects.update(session_started_at=begun - timedelta(hours=8, minutes=50))
+    assert "in about 1 hour" in client.get(THANKS).text
 
     Enrolment.objects.update(session_started_at=timezone.now() - timedelta(hours=13))
     assert "Enough for today" not in client.get(THANKS).text

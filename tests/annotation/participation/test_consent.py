@@ -183,8 +183,9 @@ def test_the_text_can_be_read_in_every_language_it_is_written_in(client, amal, t
     for language, name in (("es", "Español"), ("ar", "العربية"), ("fr", "Français"), ("zu", "zu")):
         assert f'href="?language={language}" lang="{language}" hreflang="{language}">{name}</a>' in page
     for language in ("es", "es-MX"):
-        shown = client.get("/studies/words/consent/", {"language": language}).text
-        assert "Lo que significa" in shown
+        shown = client.get("/studies/words/consent/", {"language": language})
+        assert "Lo que significa" in shown.text
+        assert [text.language for text in shown.context["others"]] == ["en", "ar", "fr", "zu"]
 
 
 def test_agreeing_in_one_language_is_agreeing_in_all(client, amal, translated):

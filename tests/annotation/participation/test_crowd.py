@@ -249,6 +249,7 @@ def test_who_is_screened_out_can_hand_in_their_time(client, study):
     [
         ("A B", "https://p.org/?cc={code}&x=1", "https://p.org/?cc=A%20B&x=1"),
         ("A&B", "https://p.org/?cc=", "https://p.org/?cc=A%26B"),
+        ("A/B", "http://p.org/?cc=", "http://p.org/?cc=A%2FB"),
         ("AB", "https://p.org/done", "https://p.org/done"),
         ("AB", "", ""),
         ("AB", "javascript:alert(1)//=", ""),

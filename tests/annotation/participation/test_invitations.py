@@ -201,10 +201,11 @@ def test_the_last_place_that_is_taken_in_between_is_not_given_twice(study, lead,
     assert not Enrolment.objects.exists()
 
 
-def test_a_link_that_is_taken_back_in_between_lets_nobody_in(study, lead, meanwhile):
+@pytest.mark.parametrize(("column", "reason"), [("revoked_at", "revoked"), ("expires_at", "expired")])
+def test_a_link_that_is_taken_back_or_ends_in_between_lets_nobody_in(study, lead, meanwhile, column, reason):
     made = invite(study, lead)
-    meanwhile(lambda annotator: Invitation.objects.update(revoked_at=timezone.now()))
-    with refused("revoked"):
+    meanwhile(lambda annotator: Invitation.objects.update(**{column: made.created_at}))
+    with refused(reason):
         invitations.accept(code=made.code, user=factories.user())
     assert not Enrolment.objects.exists()
 

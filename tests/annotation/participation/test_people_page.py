@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.messages import get_messages
 from django.urls import reverse
 from django.utils import timezone
 
@@ -47,6 +48,11 @@ def row_of(page, pseudonym: str) -> str:
     return next(row for row in page.text.split("<tr>") if pseudonym in row)
 
 
+def told(sent) -> list[str]:
+    """The messages that wait for the next page."""
+    return [str(message) for message in get_messages(sent.wsgi_request)]
+
+
 def test_the_lead_sees_pseudonyms_and_numbers_and_no_account(page, study):
     account = factories.user("maria.gonzalez")
     enrolment = factories.enrolment(study, user=account, pseudonym="a-maria")
@@ -83,6 +89,18 @@ def test_skips_surplus_open_work_and_last_seen_are_counted_for_each(page, study)
     assert theirs.last_seen is not None
 
 
+def test_only_current_answers_to_items_that_had_enough_are_surplus(page, study):
+    first, second, gold = study.tasks.get().units.order_by("position")
+    Unit.objects.filter(pk=gold.pk).update(purpose=Purpose.GOLD)
+    one = factories.enrolment(study, consented=True).annotator
+    for unit, current in ((first, True), (first, False), (gold, True)):
+        late = factories.response(unit, who=one)
+        Response.objects.filter(pk=late.pk).update(slot=None, current=current)
+        Slot.objects.filter(annotator=one).update(state="open", annotator=None)
+    factories.response(second, who=one)
+    assert [row.surplus for row in page().context["page"].rows] == [1]
+
+
 def test_checks_count_as_right_when_they_were_answered_as_expected(page, study):
     gold, attention, data = study.tasks.get().units.order_by("position")
     Unit.objects.filter(pk=gold.pk).update(purpose=Purpose.GOLD)
@@ -91,6 +109,9 @@ def test_checks_count_as_right_when_they_were_answered_as_expected(page, study):
     enrolment = factories.enrolment(study, consented=True, pseudonym="a-one")
     for unit, value in ((gold, 5), (attention, 1), (data, 1)):
         factories.response(unit, values=[value], who=enrolment.annotator)
+    for change in ({"current": False}, {"withdrawn_at": timezone.now()}):
+        earlier = factories.response(gold, values=[1])
+        Response.objects.filter(pk=earlier.pk).update(annotator=enrolment.annotator, slot=None, **change)
     (row,) = page().context["page"].rows
     assert (row.right, row.checked, row.accuracy) == (1, 2, 50)
 
@@ -152,7 +173,7 @@ def test_a_hundred_stand_on_a_page(page, client, study):
         factories.enrolment(study)
     assert len(page().context["page"].rows) == 100
     older = client.get(reverse("people", args=[study.name]), {"page": "2"})
-    assert len(older.context["page"].rows) == 1
+    assert [row.enrolment for row in older.context["page"].rows] == [study.enrolments.earliest("pk")]
     assert client.get(reverse("people", args=[study.name]), {"page": "x"}).context["page"].number == 1
 
 
@@ -175,10 +196,15 @@ def test_unblocking_and_releasing_work_the_same_way(client, lead, study):
     client.force_login(lead)
     enrolment = factories.enrolment(study, consented=True)
     slots.lease_next(enrolment=enrolment)
-    client.post(reverse("person_action", args=[study.name, enrolment.pk, "release"]))
-    assert not Slot.objects.filter(state="leased").exists()
-    client.post(reverse("person_action", args=[study.name, enrolment.pk, "block"]))
-    client.post(reverse("person_action", args=[study.name, enrolment.pk, "unblock"]))
+    who = enrolment.annotator.pseudonym
+    for action, words in (
+        ("release", f"1 item of {who} was released."),
+        ("block", f"{who} is blocked and gets no more items."),
+        ("unblock", f"{who} is unblocked."),
+    ):
+        sent = client.post(reverse("person_action", args=[study.name, enrolment.pk, action]))
+        assert told(sent)[-1] == words
+        assert not Slot.objects.filter(state="leased").exists()
     enrolment.refresh_from_db()
     assert enrolment.status == EnrolmentStatus.QUALIFIED
 
@@ -297,7 +323,8 @@ def test_the_lead_pauses_opens_again_and_closes(client, lead, study):
         ("closed", ["paused", "closed"]),
     ):
         assert client.get(reverse("fill_rates", args=[study.name])).context["moves"] == offered
-        assert client.post(url, {"to": to}).status_code == 302
+        sent = client.post(url, {"to": to})
+        assert (sent.status_code, told(sent)) == (302, [f"The study is {to}."])
         study.refresh_from_db()
         assert study.status == to
     refused = client.post(url, {"to": "open"}, follow=True)

@@ -244,3 +244,9 @@ def test_the_profile_waits_until_somebody_has_agreed(client, amal):
 
 def test_the_regions_offered_are_those_of_the_catalogue():
     assert {value for value, _label in profile_fields.REGIONS} == set(Region.values)
+
+
+def test_a_question_of_several_studies_or_of_the_profile_is_asked_once():
+    own = [*QUESTIONS, *QUESTIONS, {"field": "residence", "label": "Your country"}]
+    asked = [question.name for question in profile_fields.questions_for(own_questions=own)]
+    assert asked == ["origin", "gender", "age_band", "languages", "religion", "craft"]

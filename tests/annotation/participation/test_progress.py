@@ -94,7 +94,9 @@ def test_who_is_not_in_the_study_yet_reads_the_same_total(client, study):
     factories.enrolment(study)
     client.force_login(factories.user())
     assert "12 items, at your own pace" in client.get("/").text
-    assert "There are 12 items" in client.get("/studies/words/").text
+    assert "There are 12 items, about 2 minutes in all" in client.get("/studies/words/").text
+    factories.rating_study(name="few")
+    assert "There are 3 items, about 1 minutes in all" in client.get("/studies/few/").text
 
 
 def test_the_items_and_checks_of_all_tasks_are_added_up(study):
@@ -115,8 +117,14 @@ def test_a_study_needs_answers_while_somebody_holds_the_last_item():
 def test_open_studies_come_first(enrolment, study):
     paused = factories.study(title="a", status=StudyStatus.PAUSED)
     factories.enrolment(paused, who=enrolment.annotator)
+    Enrolment.objects.filter(study=paused).update(status=EnrolmentStatus.FINISHED)
+    new = factories.study(title=f"{study.title} too")
     cards = enrolments.study_cards(enrolment.annotator.user)
-    assert [card.study for card in cards] == [study, paused]
+    assert [(card.study, card.started, card.ended) for card in cards] == [
+        (study, True, False),
+        (new, False, False),
+        (paused, True, True),
+    ]
 
 
 def test_the_total_is_found_without_walking_the_units(study, django_assert_num_queries):

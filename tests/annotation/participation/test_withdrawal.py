@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from annotation import export_files
 from annotation.annotate import queries
 from annotation.annotate.services import items, responses
 from annotation.annotate.services.answer_rules import AnswerRefused
@@ -146,7 +147,8 @@ def test_the_enrolment_that_stays_says_nothing_about_the_person(study, amal):
     assert (kept.strata, kept.session_started_at, kept.crowd_session) == (None, None, "")
     assert "5f8d0c1e-participant" not in kept.crowd_participant
     arrival = crowd.Arrival(participant="5f8d0c1e-participant", session="s-2")
-    assert crowd.enrolment_of(study=study, arrival=arrival) == kept
+    assert crowd.enter(study=study, arrival=arrival) == kept
+    assert Enrolment.objects.get().crowd_session == ""
 
 
 def test_a_profile_stays_for_the_other_studies_somebody_is_in(study, amal):
@@ -183,7 +185,7 @@ def test_slots_that_are_open_again_keep_their_order(study):
     enrolment = factories.enrolment(study)
     units = [answer(enrolment).unit_id for _ in range(2)]
     last = max(study.slots.values_list("queue", flat=True))
-    withdraw(enrolment.annotator, study)
+    assert withdraw(enrolment.annotator, study).profile_deleted is False, "there was none"
     reopened = study.slots.filter(queue__gt=last).order_by("queue")
     assert list(reopened.values_list("unit", flat=True)) == units
 
@@ -272,7 +274,8 @@ def test_who_is_not_in_the_study_has_nothing_to_withdraw(study):
         withdraw(who, study)
 
 
-def test_an_answer_that_was_still_under_way_is_refused_after_withdrawal(study):
+def test_an_answer_that_was_still_under_way_is_refused_after_withdrawal(study, monkeypatch):
+    monkeypatch.setattr(export_files, "discard_files", lambda study: 1 / 0)  # no file had their answers
     enrolment = factories.enrolment(study)
     slot = slots.lease_next(enrolment=enrolment)
     withdraw(enrolment.annotator, study)

@@ -23,6 +23,7 @@ from annotation.studies.services import studies
 from annotation.studies.study_file.reading import read_study_text
 from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units import draws
+from annotation.studies.units.attributes import shuffled
 from tests import factories
 from tests.annotation.studies import world as study_world
 
@@ -266,6 +267,16 @@ def test_the_same_seed_draws_the_same_in_a_database_filled_in_another_order(db):
     study_world.resource()
     study_world.pictures()
     first = drawn()
+    # as it was when this was written down
+    assert [row[5:7] for row in first if row[0] == "prevalence"] == [
+        ("French", "romantic"), ("Nepali", "poor"), ("French", "chic"), ("Mexican", "poncho"),
+        ("French", "beret"), ("Mexican", "sombrero"), ("Nepali", "short"),
+    ]  # fmt: skip
+    assert list(dict.fromkeys(row[2:5] for row in first if row[0] == "depiction")) == [
+        ("French", 2, 1), ("French", 1, 1), ("Mexican", 2, 1), ("Nepali", 2, 1), ("Nepali", 2, 2),
+        ("Mexican", 1, 1), ("Nepali", 1, 1), ("Nepali", 1, 2),
+    ]  # fmt: skip
+    assert shuffled("abcdef", seed=7) == list("eafdbc")
 
     votes = factories.source("votes")
     for group, (region, said) in reversed(study_world.RESOURCE.items()):

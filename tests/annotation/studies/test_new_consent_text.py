@@ -62,6 +62,8 @@ def test_the_same_text_again_changes_nothing(study, tmp_path):
     published(tmp_path, NEW)
     assert "nothing to change" in published(tmp_path, NEW)
     assert study.consent_texts.filter(version=3).count() == 0
+    for version, text in ((3, FILE), (4, NEW)):
+        assert f"Version {version} is published" in published(tmp_path, text)
 
 
 def test_who_changes_only_the_consent_of_an_open_study_is_told_of_the_command(study, tmp_path):

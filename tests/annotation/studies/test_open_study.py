@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Attribute, Slot, SlotState, Study, StudyStatus, Unit
+from annotation.studies.units import compare, write
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,14 @@ def test_it_makes_and_opens_the_whole_study(tmp_path, maria):
     assert "/studies/pilot/" in said
 
 
-def test_slots_queue_unit_by_unit_with_their_strata(tmp_path, maria):
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Each unit is written, read and deleted in a batch of its own."""
+    for module in (write, compare):
+        monkeypatch.setattr(module, "BATCH", 1)
+
+
+def test_slots_queue_unit_by_unit_with_their_strata(tmp_path, maria, small_batches):
     opened(tmp_path)
 
     slots = list(
@@ -79,6 +87,7 @@ def test_slots_queue_unit_by_unit_with_their_strata(tmp_path, maria):
         for position in range(4)
         for index in range(3)
     ]
+    assert "nothing to change" in opened(tmp_path)
 
 
 def test_the_order_is_shuffled_by_the_seed(tmp_path, maria):
@@ -126,7 +135,7 @@ def test_what_a_question_says_in_another_language_is_fixed_like_the_question(tmp
         opened(tmp_path, asking.replace("[[tasks]]", spanish))
 
 
-def test_a_draft_follows_its_file_and_opens_later(tmp_path, maria):
+def test_a_draft_follows_its_file_and_opens_later(tmp_path, maria, small_batches):
     opened(tmp_path, draft=True)
     assert Study.objects.get().status == StudyStatus.DRAFT
 
@@ -155,6 +164,11 @@ def test_a_draw_from_a_source_is_repeatable(tmp_path, maria):
     [
         ('["maria"]', '["mario"]', "leads: there is no user 'mario'. There are: maria."),
         (
+            "[consent]",
+            'questions = [{ field = "a", label = "A?" }, { field = "gender", label = "G?" }]\n[consent]',
+            "questions[2].field: 'gender' is already a field of the profile.",
+        ),
+        (
             "origin: Asia",
             "orgin: Asia",
             "tasks[1].strata[1]: 'orgin: Asia': there is no profile field 'orgin'",
@@ -165,7 +179,7 @@ def test_a_draw_from_a_source_is_repeatable(tmp_path, maria):
             "attributes.source: there is no source 'seegul'",
         ),
         ("[[tasks]]", '[stereotypes]\nsource = "x"\n[[tasks]]', "stereotypes.source: there is no source 'x'"),
-        ("origin: Asia", f"origin: {'A' * 130}", "tasks[1].strata[1]: 'origin: AAAA"),
+        ("origin: Asia", f"origin: {'A' * 113}", "tasks[1].strata[1]: 'origin: AAAA"),
         (
             '["hat", "kind", "poor", "sombrero"]',
             '{ source = "empty" }',
@@ -190,9 +204,9 @@ def test_a_limit_above_what_the_source_has_is_refused(tmp_path, maria):
 
 
 def test_a_stratum_that_nobody_can_choose_is_warned_of(tmp_path, maria):
-    assert "no choice for the stratum 'origin: Atlantis'" in opened(
-        tmp_path, FILE.replace("origin: Asia", "origin: Atlantis")
-    )
+    longest = f"origin: {'A' * 112}"
+    said = opened(tmp_path, FILE.replace("origin: Asia", longest))
+    assert f"no choice for the stratum '{longest}'" in said
 
 
 def test_statements_grow_with_batches_and_not_with_units(tmp_path, maria):

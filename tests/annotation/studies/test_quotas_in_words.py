@@ -17,6 +17,13 @@ from annotation.studies.quotas_in_words import people_needed
             "male.",
         ),
         (
+            "offensiveness",
+            ["residence: Europe and gender: woman", "identity_region: Europe", "origin: NOT Asia"],
+            "Each item needs 3 people. Among them, by their profiles: at least 1 living in Europe and with "
+            "the gender woman; at least 1 identifying with Europe; at least 1 with an answer to “origin” "
+            "other than Asia.",
+        ),
+        (
             "prevalence",
             [
                 "in-region and languages: Hindi",

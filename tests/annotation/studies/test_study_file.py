@@ -7,8 +7,9 @@ import pytest
 
 import annotation.studies.study_file
 from annotation.studies.errors import StudyFileError
-from annotation.studies.study_file.reading import read_study_file, read_study_text
-from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
+from annotation.studies.study_file.reading import StudyFile, read_study_file, read_study_text
+from annotation.studies.study_file.stimuli import GroupDraw, PageDraw, SourceDraw
+from annotation.studies.study_file.writing import study_toml
 
 WHOLE = """
 name = "pilot"
@@ -83,6 +84,8 @@ def test_intervals_are_clustered_unless_the_bootstrap_is_chosen(tmp_path, line, 
 def test_without_strata_three_answers_of_anybody_are_wanted(tmp_path):
     text = WHOLE.replace('strata = ["origin: Asia", "origin:  Europe", "any"]', "")
     assert read_study_file(written(tmp_path, text)).tasks[0].strata == ("any",) * 3
+    both = read_study_text(WHOLE.replace("seed = 11", "overlap = 3"))
+    assert both.tasks[0].strata == ("origin: Asia", "origin: Europe", "any")
 
 
 def test_attributes_can_be_drawn_from_a_source(tmp_path):
@@ -94,6 +97,12 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
     (tmp_path / "words.txt").write_text("\ufeffHat\n\nTurban\n", encoding="utf-8")
     text = WHOLE.replace('["Sombrero ", "dark  skin"]', '{ file = "words.txt" }')
     assert read_study_file(written(tmp_path, text)).tasks[0].attributes == ("hat", "turban")
+    for wrong, said in (
+        ("Hat\n\nhat\n", "'hat' appears twice (line 1 and line 3)"),
+        ("Hat\na\0b\n", "line 2: 'a\0b...' is not a valid attribute"),
+    ):
+        (tmp_path / "words.txt").write_text(wrong, encoding="utf-8")
+        assert said in refusal(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +124,12 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
         ("seed = 11", "seed = -1", "tasks[1].seed = -1 is not a whole number from 0"),
         ("seed = 11", "seed = true", "tasks[1].seed = True is not a whole number"),
         ("seed = 11", "overlap = 2", "tasks[1].overlap = 2 differs from the 3 strata"),
+        ("seed = 11", 'associations = { source = "s" }', "there is no key 'tasks[1].associations'"),
+        (
+            "seed = 11",
+            'gold = [{ attribute = "a", expected = 5, group = "b" }]',
+            "there is no key 'tasks[1].gold[1].group'",
+        ),
         (
             "visual_rule = 2",
             "visual_rule = 4",
@@ -148,6 +163,12 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
             "no key 'tasks[1].attributes.limt'. Did you mean 'limit'?",
         ),
         ("[[tasks]]", '[[tasks]]\nwording = "Can it be seen?"', "does not contain '[attr]'"),
+        (
+            "[[tasks]]",
+            '[[tasks]]\nwording = "[attr], [id]?"',
+            "contains '[id]', but this task has no identity",
+        ),
+        ("[[tasks]]", '[[tasks]]\nexamples = [{ text = "a" }]', "tasks[1].examples[1].answer is missing"),
         ("[[tasks]]", "[[task]]", "there is no [[tasks]] table."),
         ('text = "What taking part means."', "", "consent.text is missing."),
         ("[consent]", "[consent", "is not valid TOML"),
@@ -211,11 +232,12 @@ def test_a_list_elsewhere_is_read_and_one_that_is_not_there_is_named_in_full(tmp
 
 def test_wrapped_lines_are_joined_and_paragraphs_and_lists_kept(tmp_path):
     text = WHOLE.replace(
-        '"What taking part means."', '"""\nOne line\nwrapped.\n\nWe keep:\n- answers\n- times\n"""'
+        '"What taking part means."',
+        '"""\nOne line\n  wrapped.\\r\nOnce.\n\nWe keep:\n- answers\n* times\n• words\n1. one\n2) two\n"""',
     )
     assert (
         read_study_file(written(tmp_path, text)).consent
-        == "One line wrapped.\n\nWe keep:\n- answers\n- times"
+        == "One line wrapped. Once.\n\nWe keep:\n- answers\n* times\n• words\n1. one\n2) two"
     )
 
 
@@ -382,6 +404,9 @@ SHOWN = 'attributes = { visual = ["hat", "scarf"] }'
         ("expected = []", 'expected = ["cap"]', "gold[1].expected = ['cap'] lists attributes that are not"),
         ("expected = []", "", "gold[1].expected is missing. List those of 'shown' that are right, or []"),
         ('expected = ["Unsure"]', "expected = []", "tasks[2].training[1].expected is missing"),
+        ('expected = ["Unsure"]', "expected = [true]", "tasks[2].training[1].expected is missing"),
+        ("expected = []", 'expected = []\nfeedback = "x"', "there is no key 'tasks[3].gold[1].feedback'"),
+        ("image = 1\n", "", "tasks[3].gold[1].image = 0 is not a whole number"),
         ('source = "seegull-v2"\npool', "pool", "[stereotypes] names none"),
     ],
 )  # fmt: skip
@@ -408,3 +433,36 @@ def test_prevalence_asks_three_in_region_and_three_out_region_if_nothing_else_is
     assert tasks[1].strata == ("in-region",) * 3 + ("out-region",) * 3
     fewer = MORE.replace('kind = "prevalence"', 'kind = "prevalence"\noverlap = 2')
     assert read_study_file(written(tmp_path, fewer)).tasks[1].strata == ("any", "any")
+
+
+def test_what_is_judged_is_compared_in_lower_case_and_with_single_spaces():
+    text = MORE
+    for old, new in (
+        ('["Thai", "kind"]', '[" Thai  people", "Very  Kind "]'),
+        ('attribute = "kind"', 'attribute = " Very  Kind "'),
+        (SHOWN, 'attributes = { visual = "none" }'),
+        ('shown = ["hat", "scarf"]\nexpected = []', 'shown = ["Hat", "scarf"]\nexpected = ["HAT"]'),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    _rating, prevalence, depiction = read_study_text(text).tasks
+    assert prevalence.associations.pairs[0] == ("Thai people", "very kind")
+    assert {check.attribute for check in prevalence.checks} == {"very kind"}
+    assert depiction.pages == PageDraw(visual=None)
+    assert [(check.shown, check.expected) for check in depiction.checks] == [(("hat", "scarf"), ("hat",))]
+    listed = 'shown = [{ group = "Thai", stereotypical = ["Big  Hat"], random = ["SCARF"] }]'
+    assert read_study_text(MORE.replace(SHOWN, listed)).tasks[2].pages == {
+        "Thai": GroupDraw(("big hat",), ("scarf",))
+    }
+
+
+def test_what_a_file_leaves_out_has_its_default_and_is_left_out_again():
+    required = 'name = "p"\ntitle = "P"\ncontact = "c"\n[consent]\ntext = "t"\n'
+    study = read_study_text(f'{required}[[tasks]]\nkind = "visual_nature"\nattributes = ["hat"]\n')
+    assert study == StudyFile(
+        name="p", title="P", description="", contact="c", leads=(), consent="t", content_warning="",
+        stereotype_source=None, stereotype_pool="out", stereotype_threshold=2, visual_rule=None,
+        tasks=study.tasks, questions=[], break_after=30, session_cap=None, self_enrol=True,
+    )  # fmt: skip
+    assert (study.tasks[0].seed, study.tasks[0].page_size, study.tasks[0].people_share) == (0, 5, None)
+    assert study_toml(study).partition("[[tasks]]")[0].split() == required.split()

@@ -206,3 +206,21 @@ def test_no_mark_reaches_an_annotator_in_the_name_of_a_group(template, field):
     with pytest.raises(StudyRefused, match="still to be adapted") as refused:
         studies.change_status(study=study, to="open", by="test", texts_checked=True)
     assert refused.value.key.startswith("tasks[1].")
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "is_made_from_it"),
+    [
+        ("By [[us]].", "By a university.", True),
+        ("By [[us]].", "By a university", False),
+        ("By [[us]].", "So by a university.", False),
+        ("By [[us]].", "By a university. And more", False),
+        ("By us.", "By us. Write to us.", False),
+        ("[[us]], [[where]], [[when]]", "us, here", False),
+        ("[[us]], [[where]], [[when]]", "us, here, now", True),
+        ("By [[us]] for [[them]].", "By us.", False),
+        ("a[[us]]a", "a", False),
+    ],
+)
+def test_a_text_is_a_templates_if_only_its_marks_were_replaced(template, text, is_made_from_it):
+    assert registry._is_made_from(text, template) is is_made_from_it

@@ -135,6 +135,12 @@ def test_groups_without_a_region_are_refused_by_name_where_it_is_needed():
         (PREVALENCE, '"votes"', '"votes", limit = 99', "limit = 99, but there are 10 associations"),
         (PREVALENCE, '"votes"', '"votes", groups = ["Thai"]', "no associations of the group 'Thai'"),
         (PREVALENCE, '"votes"', '"votes", pairs = [["Thai", "kind"]]', "no association 'Thai: kind'"),
+        (
+            PREVALENCE,
+            '"votes"',
+            '"votes", pairs = [["T", "z"], ["T", "b"], ["Q", "c"], ["L", "d"], ["A", "e"]]',
+            "'A: e', 'L: d', 'Q: c', 'T: b', 'T: z'.",
+        ),
         (DEPICTION, '"pictures"', '"paintings"', "image_set: there is no image set 'paintings'"),
         (DEPICTION, '"seen"', '"saw"', "attributes.visual: there is no study 'saw'"),
         (DEPICTION, '"seen"', '"unasked"', "'unasked' has not asked which attributes are visual"),
@@ -159,6 +165,10 @@ def test_an_ambiguous_group_name_in_pairs_is_refused():
     row.save()
     listed = PREVALENCE.replace('"votes" }', '"votes", pairs = [["French", "chic"]] }')
     assert "two groups named 'French'" in refusal(listed)
+    gold = GOLD.replace('"beret"', '"chic"')
+    assert "gold[1]: 'votes' has more than one association of 'French' with 'chic'" in refusal(
+        PREVALENCE + gold
+    )
 
 
 RATING = """
