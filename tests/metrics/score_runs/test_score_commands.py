@@ -63,6 +63,45 @@ def test_csv_holds_nothing_that_a_spreadsheet_would_run_and_leaves_numbers_alone
     assert table.splitlines()[1] == "'=cmd(),'+1,'-1,'@x,'＝1,plain,-0.5,-1,yes,"
 
 
+def test_a_table_is_as_wide_as_its_cells_with_numbers_to_the_right():
+    rows = [
+        {"name": "ab", "n": 5, "p": 0.25, "ok": True},
+        {"name": None, "n": None, "p": float("inf"), "ok": False},
+    ]
+    assert output.as_table(["name", "n", "p", "ok"], rows).splitlines() == [
+        "name  n       p   ok",
+        "ab    5  0.2500  yes",
+        "–     –       ∞   no",
+    ]
+    assert output.as_csv(["p", "ok"], rows).splitlines() == ["p,ok", "0.25,yes", "inf,no"]
+
+
+def test_a_setting_is_a_name_and_all_that_follows_the_first_sign():
+    assert output.parse_settings(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
+    for wrong in ("a", "=b"):
+        with pytest.raises(ValueError, match=f"--set {wrong}: write --set NAME=VALUE"):
+            output.parse_settings([wrong])
+
+
+@pytest.mark.parametrize(
+    ("intervals", "resamples", "found", "name"),
+    [
+        (None, None, None, "clustered"),
+        ("clustered", None, None, "clustered"),
+        ("bootstrap", None, 1000, "bootstrap"),
+        ("bootstrap", 200, 200, "bootstrap"),
+        (None, 200, 200, "bootstrap"),
+        (None, 0, 0, ""),
+    ],
+)
+def test_resamples_are_those_given_or_of_the_method(settings, intervals, resamples, found, name):
+    settings.BOOTSTRAP_RESAMPLES = 1000
+    assert output.resamples_of({"intervals": intervals, "resamples": resamples}) == found
+    assert output.method_name(found) == name
+    with pytest.raises(ValueError, match="option of --intervals bootstrap"):
+        output.resamples_of({"intervals": "clustered", "resamples": 0})
+
+
 def test_every_digit_is_kept_in_csv():
     depiction_study(name="small")
     (row,) = csv.DictReader(io.StringIO(run("scores", "small", "--format", "csv")))
