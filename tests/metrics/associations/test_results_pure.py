@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from generation.backends.classify_vader import label_of
 from generation.jobs.services.needed_labels import check_labels
 from generation.recipes.askings import ClassificationRecipe
 from metrics.associations import comparison_stats
+from metrics.associations.askings import Modality
 from metrics.associations.labels import LabelsRefused, meant_labels
 from metrics.associations.sentences import Named, sentence
+from metrics.management.commands.associations import _rows
 
 VADER = ClassificationRecipe(backend="vader", design={"needs_labels": ["neg*"]})
 
@@ -82,3 +85,41 @@ def test_shares_and_jaccard_against_plain_computations():
     assert comparison_stats.jaccard(set(), set(), rng=np.random.default_rng(0)).value is None
     one = comparison_stats.ratio([2], [4], rng=np.random.default_rng(0))
     assert (one.value, one.low, one.high) == (0.5, None, None)
+
+
+def test_the_command_prints_what_a_variant_counts_the_strongest_first_in_each_group():
+    names = ("tf", "df", "idf", "score")
+    numbers = dict.fromkeys([*names, *(f"corrected_{name}" for name in names), "p_value", "z", "q"])
+
+    def found(word, groups, **given):
+        flags = {"significant": False, "significant_corrected": False}
+        return SimpleNamespace(word=word, groups=groups, **numbers | flags | given)
+
+    rows = [
+        found("old", [1], tf=30, score=2.0, p_value=0.01, significant=True),
+        found("both", [1, 2], tf=10, score=5.0, corrected_tf=4, z=3.0, significant_corrected=True),
+        found("new", [1], corrected_tf=2, corrected_score=1.0),
+    ]
+    setting = SimpleNamespace(modality=Modality.T2T, short="plural")
+    groups = {1: SimpleNamespace(axis="gender", name="women"), 2: SimpleNamespace(axis="age", name="old")}
+    evaluated = SimpleNamespace(
+        groups=groups, settings=lambda: [SimpleNamespace(setting=setting, associations=rows)]
+    )
+
+    def printed(*, corrected, significant=False):
+        made = _rows(SimpleNamespace(model="m"), evaluated, corrected=corrected, significant=significant)
+        columns = ("dimension", "word", "tf", "significant", "significant_corrected")
+        return [tuple(row[column] for column in columns) for row in made]
+
+    assert printed(corrected=False) == [
+        ("age", "both", 10, False, True),
+        ("gender", "both", 10, False, True),
+        ("gender", "old", 30, True, None),
+    ]
+    assert printed(corrected=True) == [
+        ("age", "both", 4, False, True),
+        ("gender", "both", 4, False, True),
+        ("gender", "new", 2, None, False),
+    ]
+    assert [row[1] for row in printed(corrected=False, significant=True)] == ["old"]
+    assert [row[1] for row in printed(corrected=True, significant=True)] == ["both", "both"]

@@ -93,6 +93,9 @@ def test_the_first_visit_asks_for_the_scores_and_the_next_shows_them(client, stu
     x = run.scores.get(name="x", group__name="Mexican")
     assert f'{x.value:.3f} <span class="interval">[{x.low:.3f}, {x.high:.3f}]</span>' in page
     assert ScoreRun.objects.count() == 2
+    study.intervals = "bootstrap"
+    study.save()
+    assert "being computed" in text_of(get(client, study, lead)), "with the intervals that were chosen since"
 
 
 def test_regions_and_the_whole_stand_above_and_choose_groups(client, study, lead):
@@ -107,6 +110,7 @@ def test_regions_and_the_whole_stand_above_and_choose_groups(client, study, lead
     assert [one.region for one in found.regions] == ["Africa", "Latin America", "South Asia"]
     chosen = get(client, study, lead, region="Latin America")
     assert names_in(chosen) == ["Mexican", "Peruvian"]
+    assert chosen.context["kept"] == "region=Latin+America"
     assert "Groups of Latin America" in text_of(chosen)
     assert "No group of this region is reported." in text_of(get(client, study, lead, region="Europe"))
 
@@ -190,6 +194,7 @@ def test_different_prompts_come_first_and_pages_go_on(client, study, lead, monke
     assert (first.number, first.pages) == (1, 2)
     assert [len(one.images) for one in first.sets] == [4, 6, 6]
     assert len({image.prompt for image in first.sets[1].images}) == 6
+    assert [one.within.name for one in first.sets] == ["s_d_d", "s_s_s", "s_ns_ns"]
     second = get(client, study, lead, group=group.pk, page=2)
     assert [len(one.images) for one in second.context["behind"].sets] == [0, 6, 6]
     assert "Page 2 of 2" in text_of(second)
@@ -353,6 +358,14 @@ def test_the_figure_is_drawn_from_the_stored_run_with_its_intervals_and_links(st
     pk = IdentityGroup.objects.get(name="Mexican").pk
     assert f"/studies/pulls/pull/?group={pk}#images" in said
     assert "/studies/pulls/pull/?region=Latin+America#groups-of" in str(drawing.spec)
+    run.scores.filter(name="x", part="region: South Asia").update(value=None, low=None, high=None)
+    assert [row[0] for row in draw_figure(study, "pull").rows] == ["Latin America"]
+    named = {"run": str(Run.objects.get().pk)}
+    computed(study, **named)
+    assert f"region=South+Asia&run={named['run']}#groups-of" in str(draw_figure(study, "pull", named).spec)
+    assert f"group={pk}&run={named['run']}#images" in str(
+        draw_figure(study, "pull", {**named, "by": "group"}).spec
+    )
 
 
 def test_the_figure_has_tooltips_with_interval_and_n(study):

@@ -94,7 +94,13 @@ def test_infinite_is_a_word_and_undefined_is_null(program, study):
 
 @pytest.mark.parametrize(
     ("given", "told"),
-    [(math.nan, None), (-math.inf, "-inf"), ({"a": [math.inf, 1.5]}, {"a": ["inf", 1.5]}), (None, None)],
+    [
+        (math.nan, None),
+        (-math.inf, "-inf"),
+        ({"a": [math.inf, 1.5]}, {"a": ["inf", 1.5]}),
+        ((math.nan, 2), [None, 2]),
+        (None, None),
+    ],
 )
 def test_no_number_is_written_that_json_has_not(given, told):
     assert json_safe(given) == told
