@@ -152,7 +152,7 @@ def test_the_command_asks_the_model_and_says_where_the_results_are(source):
         for source in ("seegull-v2", "random")
         for region in ("", "Latin America", "South Asia")
     ]
-    asked(*words)
+    asked("--verbs", "bought, sold ", "--objects", " a car", "--baseline", "random")
     assert (Run.objects.count(), Job.objects.count()) == (1, 12)
 
 
@@ -172,7 +172,9 @@ def test_without_a_model_the_command_says_how_to_name_one(source):
 
 
 def test_a_preview_writes_nothing(source):
-    assert "Nothing was written" in asked("--preview")
+    text = asked("--preview")
+    assert "Nothing was written" in text
+    assert "Results:" not in text
     assert not Run.objects.exists()
 
 

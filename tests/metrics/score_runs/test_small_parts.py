@@ -2,14 +2,17 @@
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.utils import timezone
 
 from annotation.models import IdentityGroup, TaskKind
+from metrics.core.stats.scales import Scale
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import freshness, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.applicable import applicable
+from metrics.score_runs.compared_rows import Estimates, mean
 from metrics.score_runs.contrasts import ContrastRow, Difference, _sort_key
 from metrics.score_runs.places import beyond_chance, places
 from tests import factories
@@ -48,6 +51,17 @@ def test_contrasts_are_regions_then_groups_the_largest_first_and_undefined_ones_
 def test_a_page_asks_for_comparisons_by_their_names_and_not_as_scores():
     requests = [("tendency", "corrected", {}), ("agreement", "corrected", {"by": "gender"})]
     assert freshness.query_string(requests, extra=[("by", "gender")]) == "of=tendency%3Acorrected&by=gender"
+
+
+def test_a_mean_is_over_the_groups_with_a_value_and_its_range_of_theirs_or_of_all_without():
+    def group(values, *ends):
+        return Estimates(np.array(values), (9, 9), np.zeros((0, 2)), tuple(Scale(*each) for each in ends))
+
+    nan = np.nan
+    found = mean([group([nan, 1.0], (0.0, 2.0), (0.0, 1.0)), group([nan, nan], (0.0, 4.0), (-1.0, 5.0))])
+    assert np.isnan(found.values[0])
+    assert (found.values[1], found.n) == (1.0, (2, 2))
+    assert found.scales == (Scale(0.0, 3.0), Scale(0.0, 1.0))
 
 
 @pytest.mark.django_db
