@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from django.core.management import CommandError
 
 from generation import backends
 from generation.backends.base import BackendError, TextPair
@@ -14,9 +15,10 @@ from generation.backends.classify_vader import label_of
 from generation.jobs.services.needed_labels import check_labels
 from generation.recipes.askings import ClassificationRecipe
 from metrics.associations import comparison_stats
-from metrics.associations.askings import Modality
+from metrics.associations.askings import Modality, Setting, settings_of
 from metrics.associations.labels import LabelsRefused, meant_labels
 from metrics.associations.sentences import Named, sentence
+from metrics.management.commands import import_answers, plan_associations
 from metrics.management.commands.associations import _rows
 
 VADER = ClassificationRecipe(backend="vader", design={"needs_labels": ["neg*"]})
@@ -123,3 +125,57 @@ def test_the_command_prints_what_a_variant_counts_the_strongest_first_in_each_gr
     ]
     assert [row[1] for row in printed(corrected=False, significant=True)] == ["old"]
     assert [row[1] for row in printed(corrected=True, significant=True)] == ["both", "both"]
+
+
+def test_a_setting_of_the_commands_is_named_with_its_modality_or_without():
+    every = [Setting(f"t2t-{short}") for short in ("singular", "plural")]
+    for names in (["singular", "plural"], ["t2t-singular", "t2t-plural"]):
+        assert plan_associations._settings("t2t", names) == every
+        assert [import_answers._setting("t2t", name) for name in names] == every
+    assert plan_associations._settings("t2t", []) == list(settings_of(Modality.T2T))
+    assert [one.short for one in plan_associations._settings("images", [])] == ["singular"]
+    with pytest.raises(CommandError, match="each has an image set of its own"):
+        plan_associations._settings("images", ["singular", "plural"])
+    with pytest.raises(CommandError, match="needs --modality and --setting"):
+        import_answers._setting("t2t", None)
+
+
+def test_the_size_of_images_and_the_list_of_descriptors_are_those_named(tmp_path):
+    assert plan_associations._size(None) == {}
+    assert plan_associations._size("512X256") == {"width": 512, "height": 256}
+    for wrong in ("512", "512x", "x256", "axb"):
+        with pytest.raises(CommandError, match=f"--size '{wrong}': write width and height"):
+            plan_associations._size(wrong)
+    path = tmp_path / "list.csv"
+    path.write_text("\ufeffdimension,singular\nage,adult\ngender,woman\n", encoding="utf-8")
+    for given in (str(path), "starter"):
+        every, some = (plan_associations._listed(given, on).descriptors for on in ([], ["age"]))
+        assert {"age", "gender"} <= {one.dimension for one in every}
+        assert {one.dimension for one in some} == {"age"}
+    assert plan_associations._filled({"system": "", "prompt": "x"}, {"system": "a", "prompt": "b"}) == {
+        "system": "a",
+        "prompt": "x",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "named"),
+    [
+        ("completions", {"set": "a", "modality": "t2t"}, "--set, --modality"),
+        ("descriptions", {"descriptors": "a"}, "--descriptors"),
+        ("inference", {"chat": False, "max_tokens": 5}, "--no-chat, --max-tokens"),
+        ("inference", {"temperature": 0.0, "times": 1}, "--temperature, --times"),
+    ],
+)
+def test_an_option_that_a_kind_of_answers_has_no_place_for_is_refused(kind, given, named):
+    options = dict.fromkeys((*import_answers._SETTINGS, *import_answers._LAYOUT, "set", "layout"))
+    import_answers._refuse_unused({**options, "kind": kind, "revision": "main", "options": {"a": 1}})
+    with pytest.raises(CommandError, match=f"--kind {kind} has no place for {named}\\. Leave that out"):
+        import_answers._refuse_unused({**options, "kind": kind, **given})
+
+
+def test_further_options_are_names_and_values():
+    assert import_answers._further([]) is None
+    assert import_answers._further([" api =v2", "n=3"]) == {"api": "v2", "n": 3}
+    with pytest.raises(CommandError, match="--option 'n': write NAME=VALUE"):
+        import_answers._further(["a=1", "n"])
