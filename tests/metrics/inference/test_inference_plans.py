@@ -181,6 +181,8 @@ def test_a_preview_writes_nothing(source):
 def test_the_command_refuses_what_cannot_be_planned(source):
     with pytest.raises(CommandError, match="Lower the threshold"):
         asked("--threshold", "5")
+    with pytest.raises(CommandError, match=r"no source 'segull'\. Did you mean .* There are: .*seegull-v2"):
+        call_command("inference", "segull", "--backend", "fake")
 
 
 @pytest.mark.release

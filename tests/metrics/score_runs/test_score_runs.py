@@ -45,6 +45,10 @@ def test_a_computed_run_has_its_scores_and_all_that_is_needed_to_repeat_it():
     assert scores["l_stereo"].group_id == group_id
     assert scores["theta"].value == pytest.approx(5)
     assert scores["theta"].low <= 5 <= scores["theta"].high
+    hat = factories.attribute("hat")
+    run.scores.create(name="theta", group_id=group_id, attribute=hat, value=9, n=1)
+    run.scores.create(name="theta", group_id=group_id, part="side: first", value=9, n=1)
+    assert queries.scores_by_group(run) == by_group
 
 
 def test_the_latest_run_is_stale_once_the_answers_have_changed_and_right_again_when_they_are_restored():
