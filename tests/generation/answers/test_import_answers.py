@@ -51,6 +51,10 @@ def refused(path, **options):
 TWO = [{"prompt": "Tell me.", "text": "Yes"}, {"prompt": "Tell me.", "text": ""}]
 
 
+def test_a_run_that_is_made_has_a_name(write):
+    assert refused(write(TWO), name=None) == "--name is missing: name the run that is made."
+
+
 def test_every_field_of_a_line_arrives(write):
     line = {
         "prompt": "Wie geht’s?\nUnd?",

@@ -13,6 +13,7 @@ from metrics.candidates.identity_forms import IdentityForms
 from metrics.candidates.queries import askings_of, remaining, struck_by
 from metrics.candidates.services import lists, striking, studies
 from metrics.core import run_lists
+from metrics.core.origins import source_title
 from metrics.models import Candidate, CandidateList, StruckCandidate
 from tests import factories
 from tests.metrics.candidates import asked
@@ -209,6 +210,9 @@ def test_a_source_of_a_fake_run_says_that_it_is_simulated(run):
     source = Source.objects.get(name="of-the-fake")
     assert source.origin == "Answers of run asked – simulated, no model’s output"
     assert source.title.endswith(" – simulated, no model’s output")
+    long = source_title("x" * 300, run)
+    assert (len(long), long[-30:]) == (200, source.title[-30:])
+    assert source_title("x" * 300, Run(backend="vllm")) == "x" * 200
 
 
 def test_a_study_that_cannot_be_made_leaves_no_source_behind(run):

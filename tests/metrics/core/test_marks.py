@@ -13,6 +13,7 @@ RATIO = Axis(0.25, 4.0, log=True, reference=1.0)
 
 def test_places_are_in_proportion_on_the_logarithmic_axis() -> None:
     assert [RATIO.place(value) for value in (0.25, 1, 4, math.inf, 0)] == [0, 0.5, 1, 1, 0]
+    assert [RATIO.is_outside(value) for value in (0.2, 0.25, 4, 4.1)] == [True, False, False, True]
 
 
 def test_an_axis_holds_every_finite_number_and_its_reference() -> None:
@@ -52,11 +53,16 @@ def test_ends_of_a_kind_of_score_are_there_whatever_the_numbers_are() -> None:
     assert (agreement.low <= -0.2, agreement.high, agreement.reference) == (True, 1.0, 0.0)
     assert scaled_axis("share", []) is None
     assert scaled_axis("share", [(0.0, 0.0, 0.0)]) == Axis(0.0, 1.0)  # no share is below 0
+    assert scaled_axis("correlation", [(1.0, 1.0, 1.0)]) == Axis(-1.0, 1.0, reference=0.0)
+    assert axis_of([(2.0, None, None)], log=True) == Axis(1.0, 4.0, log=True)
 
 
 def test_the_scale_names_both_ends_and_the_reference_where_there_is_room() -> None:
     assert RATIO.labels == ((0.0, "0.25"), (0.5, "1"), (1.0, "4"))
     assert [text for _, text in Axis(0.9, 4.0, log=True, reference=1.0).labels] == ["0.9", "4"]
+    for reference, shown in ((0.2, 2), (0.25, 3), (0.75, 3), (0.8, 2)):
+        assert len(Axis(0.0, 1.0, reference=reference).labels) == shown
+    assert [text for _, text in Axis(-2.5, 99_999.0).labels] == ["−2.5", "1e+05"]
     assert [text for _, text in scaled_axis("percentage", [(0.5, None, None)]).labels] == ["0 %", "100 %"]
     drawn = scale(RATIO)
     assert '<text text-anchor="middle" x="64" y="12">1</text>' in drawn

@@ -134,11 +134,16 @@ def test_the_newest_runs_are_those_that_each_page_shows(django_assert_num_querie
     run(study, "tendency", finished_at=now, version=1)
     run(study, "tendency", finished_at=now, variant=Variant.PUBLISHED)
     run(study, "tendency", state=JobState.PENDING, finished_at=None)
+    run(study, "agreement", state=JobState.PENDING, finished_at=None)
+    by_gender = run(study, "agreement")
+    by_gender.parameters = '{"by": "gender"}'
+    by_gender.save()
     run(study_of(TaskKind.DEPICTION, name="other", status=StudyStatus.CLOSED), "tendency")
     # these answers are the present ones again
     old.confirmed_at = now
     old.save()
-    run(study, "consensus", intervals=RunIntervals.NONE)
+    for _ in range(2):
+        run(study, "consensus", intervals=RunIntervals.NONE, finished_at=now)
     wanted = ["consensus", "agreement", "tendency"]
     with django_assert_num_queries(1):
         found = newest_runs(study, wanted, Variant.CORRECTED)

@@ -92,6 +92,7 @@ def test_a_table_shortens_numbers_and_marks_simulated_vectors(faces, path):
     assert "SIMULATED" not in text
     assert "White + Black  Asian" in text
     assert "  –  " in text  # no interval without resamples
+    assert "95 % intervals" not in text
     faces.backend = "fake"
     faces.save()
     assert run("embedding_tests", path, "--encoder", "fake")[0].startswith("SIMULATED")
@@ -103,7 +104,12 @@ def test_a_degenerate_test_has_an_empty_row_and_a_reason(faces, path, tmp_path):
     (tmp_path / "tests.toml").write_text(FILE.replace('"Asian"', '"one"'), encoding="utf-8")
     out, err = run("embedding_tests", path, "--format", "csv")
     assert out.splitlines()[1] == "one,eat,ViT-B-32 openai,White + Black,one" + "," * 11
-    assert err == "one: one: one image only; an effect size needs at least two.\n"
+    assert err == "one: one: one image only; an effect size needs at least two.\n", "and no intervals"
+    path = tmp_path / "tests.toml"
+    path.write_text("\ufeff" + FILE, encoding="utf-8")  # as some editors write it
+    _, err = run("embedding_tests", str(path), "--format", "csv", "--resamples", "100", "--permutations", "9")
+    assert err == "95 % intervals: bootstrap over images, 100 resamples.\n"
+    assert run("embedding_tests", str(path))[0].endswith("95 % intervals: clustered over images.\n")
 
 
 def test_missing_texts_are_printed_one_a_line(faces, path, tmp_path):
@@ -192,7 +198,9 @@ def test_the_census_is_ranked_against_from_end_to_end(db, released):
         (["image_ranking", "PATH", "--variables", "--summary"], "Choose one"),
         (["image_ranking", "PATH", "--variables-file", "PATH"], "tests.toml: Row 2 "),
         (["embedding_tests", "we-the"], "no file 'we-the'. Did you mean 'we-they'"),
+        (["image_ranking", "PATH", "--variables-file", "PATH", "--summary"], "Choose one"),
         (["embedding_tests", "PATH", "--permutations", "0"], "from 1 to 10000000"),
+        (["embedding_tests", "PATH", "--permutations", "10000001"], "from 1 to 10000000"),
         (["embedding_tests", "PATH", "--resamples", "5"], "resamples"),
         (["embedding_tests", "PATH", "--set", "other"], "no image set 'other'"),
         (["embedding_tests", "PATH", "--encoder", "other"], "no embeddings by 'other'"),

@@ -188,7 +188,7 @@ def test_the_command_asks_the_model_and_says_where_the_results_are(source):
         for source in ("seegull-v2", "random")
         for region in ("", "Latin America", "South Asia")
     ]
-    asked(*words)
+    asked("--verbs", "bought, sold ", "--objects", " a car", "--baseline", "random")
     assert (Run.objects.count(), Job.objects.count()) == (1, 12)
 
 
@@ -208,13 +208,17 @@ def test_without_a_model_the_command_says_how_to_name_one(source):
 
 
 def test_a_preview_writes_nothing(source):
-    assert "Nothing was written" in asked("--preview")
+    text = asked("--preview")
+    assert "Nothing was written" in text
+    assert "Results:" not in text
     assert not Run.objects.exists()
 
 
 def test_the_command_refuses_what_cannot_be_planned(source):
     with pytest.raises(CommandError, match="Lower the threshold"):
         asked("--threshold", "5")
+    with pytest.raises(CommandError, match=r"no source 'segull'\. Did you mean .* There are: .*seegull-v2"):
+        call_command("inference", "segull", "--backend", "fake")
 
 
 @pytest.mark.release

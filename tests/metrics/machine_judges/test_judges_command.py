@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import TaskKind
 from generation.models import Run, RunState
+from generation.plans.errors import PlanRefused
 from metrics.machine_judges.scores.metric import JUDGE, SOURCE, describe_judge, judge_fingerprint, judge_of
 from metrics.score_runs import registry
 from metrics.score_runs.metric import Metric
@@ -48,6 +49,21 @@ def test_a_preview_writes_nothing_and_a_start_asks_everything(study):
     assert (run.state, run.answers.count()) == (RunState.DONE, 2 * (items + 1))
     assert (run.recipe["temperature"], run.recipe["max_tokens"], run.recipe["seed"]) == (0.5, 400, 3)
     assert (run.recipe["design"]["seed"], run.recipe["design"]["again"]) == (3, 1)
+
+
+def test_what_is_given_goes_into_the_plan(study, monkeypatch):
+    seen = {}
+
+    def refuse(**given):
+        seen.update(given)
+        raise PlanRefused("not now")
+
+    monkeypatch.setattr("metrics.management.commands.judges.plan_judge", refuse)
+    with pytest.raises(CommandError, match="not now"):
+        plan("--max-tokens", "7", "--wording", "So?", "--boxes", "pixels", "--language", "es", "--name", "x")
+    choice = seen["choice"]
+    assert (choice.wording, choice.boxes, choice.languages, choice.again) == ("So?", "pixels", ["es"], 1)
+    assert (seen["recipe"].max_tokens, seen["name"]) == (7, "x")
 
 
 def test_the_list_is_a_table_csv_or_json(study):

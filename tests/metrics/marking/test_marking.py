@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 
 import pytest
@@ -233,9 +234,12 @@ def test_the_command(image_set, tmp_path):
     assert lines_of_csv[0] == "run,model,top_p,group,n,marked,share,low,high"
     assert lines_of_csv[1] == f"{run.pk},blip,0.7,Asian,3,2,{2 / 3!r},,"
     words = tmp_path / "words.txt"
-    words.write_text("Asian: a\n")
+    words.write_text("\ufeffAsian: a\n", encoding="utf-8")  # as some editors write it
     changed = command("faces", "--format", "csv", "--words", str(words), "--nouns", "woman").splitlines()
     assert changed[1].split(",")[3:6] == ["Asian", "3", "1"]
+    found = json.loads(command("faces", "--format", "json", "--words", str(words)))
+    assert (found["words"]["Asian"], found["simulated"]) == (["a"], False)
+    assert "white" in map(str.lower, found["words"]["White"]), "as without the file"
     for method, options in (
         ("clustered over images", ()),
         ("bootstrap over images, 200", ("--resamples", "200")),
@@ -256,6 +260,8 @@ def test_the_command(image_set, tmp_path):
     ):
         with pytest.raises(CommandError, match=said):
             command(*arguments)
+    captions(image_set, MARKED, backend="fake")
+    assert command("faces").startswith("SIMULATED"), "some of them"
 
 
 def test_a_series_of_the_fake_shows_as_lines(client):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import AuditEvent, IdentityGroup, TaskKind
+from annotation.models import AuditEvent, IdentityGroup, ImageSet, TaskKind
 from generation.core import vectors
 from generation.jobs.services import work
 from generation.models import Embedding, Run, RunState
@@ -82,6 +82,8 @@ def test_planted_pulls_are_recovered_within_their_intervals():
 def test_regions_and_the_whole_are_means_over_groups_with_the_share_that_is_pulled():
     study, _ = pulled.pull_study()
     found = scores(study, resamples=100)
+    regions = ["region: Latin America", "region: South Asia"]
+    assert list(dict.fromkeys(of for of, _ in found)) == ["Mexican", "Nepali", "Peruvian", *regions, ""]
     latin = [found[name, "x"].value for name in ("Mexican", "Peruvian")]
     row = found["region: Latin America", "x"]
     assert row.value == pytest.approx(np.mean(latin))
@@ -140,6 +142,8 @@ def test_the_newest_finished_run_is_read_or_the_one_that_is_named():
         state=RunState.DONE, finished_at=run.finished_at - timedelta(hours=1)
     )
     assert embedding_run(study) == run, "it ended last"
+    Run.objects.update(finished_at=run.finished_at)
+    assert embedding_run(study) == newest, "of two that ended at once the later one"
 
 
 def test_a_set_that_was_extended_for_a_study_is_the_studys_and_nobody_elses():
@@ -175,7 +179,7 @@ def test_embeddings_are_read_in_two_queries_and_one_group_at_a_time(django_asser
         rest = list(found)
     assert [first.group, *(each.group for each in rest)] == ["Mexican", "Peruvian", "Nepali"]
     assert first.sets[0].vectors.dtype == np.float32
-    assert len(set(first.sets[0].prompts)) == 1
+    assert set(first.sets[0].prompts) == {"a Mexican person"}
     # three wordings of two attributes are two clusters
     assert len(set(first.sets[1].prompts)) == 2
 
@@ -205,7 +209,10 @@ def test_the_command_prints_them_with_the_embeddings_they_are_of(capsys):
     assert told["rule"] == f"embeddings by planted (run {run.pk}) of the image set drawn-pull"
     assert told["parameters"] == {"run": "newest"}
     Run.objects.filter(pk=run.pk).update(recipe={**run.recipe, "model": ""}, backend="own")
-    assert describe_embeddings(study, {"run": "newest"}).startswith(f"embeddings by own (run {run.pk})")
+    ImageSet.objects.update(drawn=True)
+    assert describe_embeddings(study, {"run": "newest"}) == (
+        f"embeddings by own (run {run.pk}) of the image set drawn-pull, DRAWN PICTURES, no model's output"
+    )
     whole = [row for row in told["rows"] if not row["identity"] and not row["part"]]
     assert {row["score"] for row in whole} == {name for name, _ in registry.get("pull").names}
 

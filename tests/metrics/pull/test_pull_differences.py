@@ -136,6 +136,9 @@ def test_a_group_that_lacks_a_set_on_one_side_is_left_out(two):
         "Nepali",
         "",
     }
+    IdentityGroup.objects.filter(name="Mexican").update(name="Tongan")
+    found = compared(study, resamples=0, **by_run(first, second))
+    assert list(dict.fromkeys(group for group, *_ in found)) == ["Nepali", "Tongan", ""]
     bare = pulled.embedding_run(study, image_set="bare")
     pulled.group_images(bare, "Mexican", sets=(PromptSet.DEFAULT,))
     assert compared(study, **by_run(first, bare)) == {}
@@ -155,7 +158,9 @@ def test_without_resamples_there_are_values_and_no_p(two):
     [
         ({}, "Say what to compare: against=STUDY, or by=run or image_set"),
         ({"by": "gender", "first": "a", "second": "b"}, "by run, image_set; not by 'gender'"),
+        ({"against": "a", "by": "run"}, "; one of the two"),
         ({"by": "run", "first": "1", "second": "1"}, "Say which two to compare by run"),
+        ({"by": "run", "second": "1"}, "Say which two to compare by run"),
         ({"by": "run", "first": "newest", "second": "0"}, "'0' is not a finished run that embedded"),
         ({"by": "image_set", "first": "model-a", "second": "odd"}, "manage.py embed set:odd"),
         ({"against": "odd"}, "There is no study 'odd'"),

@@ -1,6 +1,7 @@
 """The pull explorer: its numbers, order, images, and what it says where there is nothing; and its figure."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,7 +14,15 @@ from generation.recipes.prompts import PromptSet
 from metrics.core.charts.figure import render_figure
 from metrics.dashboards.figures import draw_figure
 from metrics.models import Score, ScoreRun
-from metrics.pull.charts import Estimate, PullPoint, pull_chart
+from metrics.pull.charts import (
+    Estimate,
+    PullPoint,
+    _count_label,
+    _datum,
+    _domain,
+    _links_to_own,
+    pull_chart,
+)
 from metrics.pull.queries import PullPage, PullRow, image_set_status
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -84,6 +93,9 @@ def test_the_first_visit_asks_for_the_scores_and_the_next_shows_them(client, stu
     x = run.scores.get(name="x", group__name="Mexican")
     assert f'{x.value:.3f} <span class="interval">[{x.low:.3f}, {x.high:.3f}]</span>' in page
     assert ScoreRun.objects.count() == 2
+    study.intervals = "bootstrap"
+    study.save()
+    assert "being computed" in text_of(get(client, study, lead)), "with the intervals that were chosen since"
 
 
 def test_regions_and_the_whole_stand_above_and_choose_groups(client, study, lead):
@@ -98,6 +110,7 @@ def test_regions_and_the_whole_stand_above_and_choose_groups(client, study, lead
     assert [one.region for one in found.regions] == ["Africa", "Latin America", "South Asia"]
     chosen = get(client, study, lead, region="Latin America")
     assert names_in(chosen) == ["Mexican", "Peruvian"]
+    assert chosen.context["kept"] == "region=Latin+America"
     assert "Groups of Latin America" in text_of(chosen)
     assert "No group of this region is reported." in text_of(get(client, study, lead, region="Europe"))
 
@@ -181,6 +194,7 @@ def test_different_prompts_come_first_and_pages_go_on(client, study, lead, monke
     assert (first.number, first.pages) == (1, 2)
     assert [len(one.images) for one in first.sets] == [4, 6, 6]
     assert len({image.prompt for image in first.sets[1].images}) == 6
+    assert [one.within.name for one in first.sets] == ["s_d_d", "s_s_s", "s_ns_ns"]
     second = get(client, study, lead, group=group.pk, page=2)
     assert [len(one.images) for one in second.context["behind"].sets] == [0, 6, 6]
     assert "Page 2 of 2" in text_of(second)
@@ -344,6 +358,14 @@ def test_the_figure_is_drawn_from_the_stored_run_with_its_intervals_and_links(st
     pk = IdentityGroup.objects.get(name="Mexican").pk
     assert f"/studies/pulls/pull/?group={pk}#images" in said
     assert "/studies/pulls/pull/?region=Latin+America#groups-of" in str(drawing.spec)
+    run.scores.filter(name="x", part="region: South Asia").update(value=None, low=None, high=None)
+    assert [row[0] for row in draw_figure(study, "pull").rows] == ["Latin America"]
+    named = {"run": str(Run.objects.get().pk)}
+    computed(study, **named)
+    assert f"region=South+Asia&run={named['run']}#groups-of" in str(draw_figure(study, "pull", named).spec)
+    assert f"group={pk}&run={named['run']}#images" in str(
+        draw_figure(study, "pull", {**named, "by": "group"}).spec
+    )
 
 
 def test_the_figure_has_tooltips_with_interval_and_n(study):
@@ -467,6 +489,35 @@ def test_a_study_without_whole_groups_has_no_figure(tmp_path):
     pulled.group_images(pulled.embedding_run(study), "Mexican", sets=(PromptSet.DEFAULT,))
     with pytest.raises(CommandError, match="No region of 'half' has images of all three sets"):
         call_command("figure", "half", "pull", out=tmp_path / "x.png")
+
+
+def test_the_axes_hold_every_interval_and_one_value_alone_has_room():
+    assert _domain([Estimate(0.5)]) == [0.49, 0.51]
+    assert _domain([Estimate(0.5, 0.4, 0.9), Estimate(1.4)]) == pytest.approx([0.32, 1.48])
+    assert _domain([Estimate(0.5, 0.4, 1.0)], zero=True) == pytest.approx([-0.08, 1.08])
+    assert _domain([Estimate(-1.0)], zero=True) == pytest.approx([-1.08, 0.08])
+
+
+def test_a_point_says_what_it_is_of_and_its_numbers():
+    x, y = Estimate(-0.1234, -0.2, 0.05), Estimate(0.5)
+    region = PullPoint("", "", x, y, 1, 0)
+    found = _datum(region, "region")
+    assert (found["name"], found["region"], found["n_shown"]) == (
+        "no region",
+        "no region",
+        "1 group, 0 pulled",
+    )
+    assert (found["x_shown"], found["y_shown"]) == ("−0.123 [−0.200, 0.050]", "0.500")
+    assert "link" not in found
+    assert _datum(PullPoint("a", "a", x, y, 2, 1), "region")["n_shown"] == "2 groups, 1 pulled"
+    group = PullPoint("Irish", "Europe", x, y, 28, link="/x")
+    assert (_datum(group, "group")["n_shown"], _datum(group, "group")["link"]) == ("28 images", "/x")
+    assert _datum(replace(group, n=None), "group")["n_shown"] == "not published"
+    assert _count_label([region], "region") == "1 region of 1 groups"
+    assert _count_label([group, group], "group") == "2 groups"
+    published = [replace(group, x=Estimate(0.3)), replace(group, region="Asia"), replace(group, name="Manx")]
+    (line,) = _links_to_own([group, region], published)
+    assert line == {"region": "Europe", "x": 0.3, "y": 0.5, "x_own": -0.1234, "y_own": 0.5}
 
 
 def test_colours_and_shapes_serve_more_regions_than_there_are():

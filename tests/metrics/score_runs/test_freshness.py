@@ -89,9 +89,9 @@ def test_scores_of_answers_that_are_back_again_are_shown_and_not_computed(client
     score_runs.compute_pending()
     back = study.tasks.get().units.order_by("-position").first().responses.get()
     type(back).objects.filter(pk=back.pk).update(withdrawn_at="2026-01-01T00:00Z")
-    page = ask(client, "tendency:corrected").text
+    page = ask(client, "tendency:corrected", "offensiveness:corrected").text
     assert "New scores are available" in page
-    assert not ScoreRun.objects.filter(state=JobState.PENDING).exists()
+    assert not ScoreRun.objects.filter(metric="tendency", state=JobState.PENDING).exists()
     assert ask(client, "tendency:corrected").text.strip() == "", "the earlier run stands again"
     assert ScoreRun.objects.get(pk=first.pk).state == JobState.DONE
 
@@ -162,3 +162,15 @@ def test_a_failed_run_without_embeddings_is_not_tried_again(client, study):
     page = client.post(reverse("retry_scores", args=["pictures", run.pk]), follow=True).text
     assert "manage.py generate pictures --prompts pull" in page
     assert ScoreRun.objects.get(pk=run.pk).state == JobState.FAILED
+
+
+def test_a_run_that_is_tried_again_is_sent_to_a_worker_and_the_page_comes_back(client, study, monkeypatch):
+    sent = []
+    monkeypatch.setattr("metrics.score_runs.views.enqueue", sent.append)
+    run = score_runs.request(study=study, metric="tendency", variant="corrected")
+    retry, page = reverse("retry_scores", args=["pictures", run.pk]), "/studies/pictures/identities/"
+    assert client.post(retry, {"next": page}).url == page
+    assert sent == [], "it waits already"
+    ScoreRun.objects.update(state=JobState.FAILED, error="no", finished_at=run.created_at)
+    assert client.post(retry, {"next": page}).url == page
+    assert [(one.pk, one.state) for one in sent] == [(run.pk, JobState.PENDING)]

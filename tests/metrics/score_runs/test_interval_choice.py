@@ -174,6 +174,9 @@ def test_a_figure_takes_the_intervals_of_its_answers_before_older_ones_of_the_st
     bootstrap = computed(study, intervals="bootstrap")
     computed(study, intervals="none")
     bootstrap.scores.filter(name="l_stereo").update(high=0.8)
+    hat = factories.attribute("hat")
+    bootstrap.scores.create(name="l_stereo", attribute=hat, value=0.5, low=0.2, high=0.7, n=1)
+    bootstrap.scores.create(name="without", value=0.5, n=1)
     assert current_scores.intervals(study, evaluation) == {("l_stereo", None, ""): (0.1, 0.8)}
     computed(study)
     assert current_scores.intervals(study, evaluation) == {("l_stereo", None, ""): (0.1, 0.9)}

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from dataclasses import replace
 
 import pytest
 from django.core.management import call_command
@@ -11,7 +13,10 @@ from django.core.management.base import CommandError
 from annotation.models import Response, Study, TaskKind
 from metrics.core import published_tables
 from metrics.management import output
+from metrics.management.commands import scores
 from metrics.reproduction.comparison import DIFFERS, EQUAL, TRUNCATED, compare
+from metrics.score_runs.evaluation import Evaluation
+from metrics.score_runs.rows import ScoreRow
 from tests import factories
 from tests.metrics.cast import depiction_study, visual_study
 
@@ -63,6 +68,45 @@ def test_csv_holds_nothing_that_a_spreadsheet_would_run_and_leaves_numbers_alone
     assert table.splitlines()[1] == "'=cmd(),'+1,'-1,'@x,'＝1,plain,-0.5,-1,yes,"
 
 
+def test_a_table_is_as_wide_as_its_cells_with_numbers_to_the_right():
+    rows = [
+        {"name": "ab", "n": 5, "p": 0.25, "ok": True},
+        {"name": None, "n": None, "p": float("inf"), "ok": False},
+    ]
+    assert output.as_table(["name", "n", "p", "ok"], rows).splitlines() == [
+        "name  n       p   ok",
+        "ab    5  0.2500  yes",
+        "–     –       ∞   no",
+    ]
+    assert output.as_csv(["p", "ok"], rows).splitlines() == ["p,ok", "0.25,yes", "inf,no"]
+
+
+def test_a_setting_is_a_name_and_all_that_follows_the_first_sign():
+    assert output.parse_settings(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
+    for wrong in ("a", "=b"):
+        with pytest.raises(ValueError, match=f"--set {wrong}: write --set NAME=VALUE"):
+            output.parse_settings([wrong])
+
+
+@pytest.mark.parametrize(
+    ("intervals", "resamples", "found", "name"),
+    [
+        (None, None, None, "clustered"),
+        ("clustered", None, None, "clustered"),
+        ("bootstrap", None, 1000, "bootstrap"),
+        ("bootstrap", 200, 200, "bootstrap"),
+        (None, 200, 200, "bootstrap"),
+        (None, 0, 0, ""),
+    ],
+)
+def test_resamples_are_those_given_or_of_the_method(settings, intervals, resamples, found, name):
+    settings.BOOTSTRAP_RESAMPLES = 1000
+    assert output.resamples_of({"intervals": intervals, "resamples": resamples}) == found
+    assert output.method_name(found) == name
+    with pytest.raises(ValueError, match="option of --intervals bootstrap"):
+        output.resamples_of({"intervals": "clustered", "resamples": 0})
+
+
 def test_every_digit_is_kept_in_csv():
     depiction_study(name="small")
     (row,) = csv.DictReader(io.StringIO(run("scores", "small", "--format", "csv")))
@@ -111,6 +155,90 @@ def test_every_metric_has_its_columns_in_every_format(metric, header):
         == len(lines) - 1
     )
     assert metric in run("scores", "small", "--metric", metric)
+
+
+def test_scores_of_a_group_or_an_attribute_stand_in_one_row():
+    def row(name, value, n, group, **given):
+        return ScoreRow(name, value, n, group_id=len(group), group=group, **given)
+
+    assert scores.tendency_rows(
+        (
+            row("l_stereo", 0.5, 2, "Irish", low=0.1, high=0.9),
+            row("l_random", 0.25, 3, "Irish"),
+            row("theta", 2.0, 5, "Irish"),
+        )
+    ) == [
+        {
+            "identity": "Irish",
+            "l_stereo": 0.5,
+            "l_stereo_low": 0.1,
+            "l_stereo_high": 0.9,
+            "n_stereotypical": 2,
+            "l_random": 0.25,
+            "l_random_low": None,
+            "l_random_high": None,
+            "n_random": 3,
+            "theta": 2.0,
+            "theta_low": None,
+            "theta_high": None,
+        }
+    ]
+    assert scores.offensiveness_rows(
+        (
+            row("o", 0.5, 3, "Irish", low=0.1, high=0.9),
+            row("o_scaled", 0.6, 3, "Irish", low=0.2, high=0.8),
+            row("unrated", 2.0, 4, "Irish"),
+            row("unrated", None, 4, "Manx"),
+        )
+    ) == [
+        {"identity": "Irish", "n": 3, "o": 0.5, "o_low": 0.1, "o_high": 0.9, "o_scaled": 0.6, "unrated": 2},
+        {
+            "identity": "Manx",
+            "n": 0,
+            "o": None,
+            "o_low": None,
+            "o_high": None,
+            "o_scaled": None,
+            "unrated": 0,
+        },
+    ]
+    hat = {"attribute_id": 1, "attribute": "hat"}
+    assert scores.visual_rows(
+        (ScoreRow("visual", 1.0, 3, k=2, **hat), ScoreRow("mean_score", 4.5, 3, low=4.0, high=5.0, **hat))
+    ) == [
+        {
+            "attribute": "hat",
+            "n": 3,
+            "visual": True,
+            "k": 2,
+            "mean_score": 4.5,
+            "mean_low": 4.0,
+            "mean_high": 5.0,
+        }
+    ]
+    [none] = scores.plain_rows("likelihood", (ScoreRow("likelihood", 0.5, 4),))
+    assert (none["attribute"], none["likelihood"]) == ("none of the above", 0.5)
+
+
+def test_json_names_the_scores_whose_resamples_were_infinite_or_undefined():
+    rows = (
+        ScoreRow("theta", 2.0, 5, infinite=3, undefined=0),
+        ScoreRow("l_stereo", 0.5, 2, infinite=0, undefined=4),
+        ScoreRow("l_random", 0.5, 3, infinite=0, undefined=0),
+    )
+    drawn = Evaluation("tendency", 2, "corrected", "", "bootstrap", 0, 100, "", {}, rows)
+    interval = scores._about("small", False, drawn)["interval"]
+    assert (interval["infinite"], interval["undefined"]) == (3, 4)
+    assert [one["score"] for one in interval["of_each_score"]] == ["theta", "l_stereo"]
+    clustered = replace(drawn, intervals="clustered", resamples=0)
+    assert "infinite" not in scores._about("small", False, clustered)["interval"]
+
+
+def test_a_comparison_with_simulated_answers_says_so():
+    depiction_study(name="small")
+    factories.task(factories.study("other", simulated=True), kind=TaskKind.DEPICTION)
+    given = ("--metric", "tendency_difference", "--set", "against=other", "--resamples", "0")
+    assert json.loads(run("scores", "small", *given, "--format", "json"))["simulated"] is True
 
 
 @pytest.mark.parametrize("asked", [[], ["--metric", "tendency"], ["--metric", "offensiveness"]])
@@ -243,7 +371,11 @@ def test_people_are_compared_within_and_between_what_they_say_of_themselves():
     across = found["visual_nature", "all labels", "between", "Woman", "man"]
     assert (across["pairs"], float(across["percentage"])) == ("4", 50)
     assert not [key for key in found if "not stated" in key and key[2] == "between"]
-    assert "are not compared with others" in run("agreement", "small", "--by", "gender")
+    text = run("agreement", "small", "--by", "gender")
+    assert "are not compared with others" in text
+    assert "no pools" not in text
+    assert "alpha_undefined" not in text, "a column without a value"
+    assert "alpha_p" not in run("agreement", "small", "--by", "gender", "--resamples", "0", "--format", "csv")
 
 
 def test_an_unidentified_annotator_is_of_the_origin_that_the_slot_was_reserved_for():
@@ -325,7 +457,12 @@ def test_reproduce_puts_published_and_computed_side_by_side(monkeypatch):
     small_visage(monkeypatch, [ROW])
     text = run("reproduce", "visage")
     assert "1 groups computed; 1 published, 1 of them equal to every printed digit." in text
-    assert "United KingdomUK     0.3     0.2  0.1000     0.2" in text
+    assert re.search(
+        r"^Mexican +0\.42 {4}0\.06 {4}7\.50 {12,}0\.42 {4}0\.06 {4}7\.50  equal$", text, re.MULTILINE
+    )
+    assert re.search(
+        r"^United KingdomUK     0\.3     0\.2  0\.1000     0\.2 +0\.2000 +equal$", text, re.MULTILINE
+    )
     assert "Not reproducible from the release" in text
     found = json.loads(run("reproduce", "visage", "--format", "json"))
     assert (found["compared"], found["equal"]) == (1, 1)

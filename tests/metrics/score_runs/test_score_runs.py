@@ -16,7 +16,7 @@ from metrics.score_runs import queries, tasks
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.tasks import enqueue
 from tests import factories
-from tests.metrics import pulled
+from tests.metrics import planted_scores, pulled
 from tests.metrics.cast import depiction_study
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +45,10 @@ def test_a_computed_run_has_its_scores_and_all_that_is_needed_to_repeat_it():
     assert scores["l_stereo"].group_id == group_id
     assert scores["theta"].value == pytest.approx(5)
     assert scores["theta"].low <= 5 <= scores["theta"].high
+    hat = factories.attribute("hat")
+    run.scores.create(name="theta", group_id=group_id, attribute=hat, value=9, n=1)
+    run.scores.create(name="theta", group_id=group_id, part="side: first", value=9, n=1)
+    assert queries.scores_by_group(run) == by_group
 
 
 def test_the_latest_run_is_stale_once_the_answers_have_changed_and_right_again_when_they_are_restored():
@@ -133,6 +137,41 @@ def test_a_failed_run_is_told_of_until_the_same_scores_are_there():
     assert queries.failed_runs(lead, study) == []
 
 
+def test_five_failed_runs_are_told_of_the_newest_first():
+    study, now = factories.study(), timezone.now()
+    failed = [
+        planted_scores.run(
+            study, "agreement", state=JobState.FAILED, error="no", finished_at=now - timedelta(hours=n)
+        )
+        for n in range(6)
+    ]
+    for number, run in enumerate(failed):
+        run.parameters = f'{{"by": "{number}"}}'
+        run.save()
+    assert queries.failed_runs(factories.user(lead=True), study) == failed[:5]
+
+
+def test_the_history_of_a_group_is_of_its_finished_runs_the_newest_first(monkeypatch):
+    study, group, now = factories.study(), factories.group(), timezone.now()
+    new = planted_scores.run(study, "tendency", finished_at=now)
+    old = planted_scores.run(study, "tendency", finished_at=now - timedelta(hours=1))
+    planted_scores.run(study, "tendency", variant="published")
+    planted_scores.run(study, "tendency", state=JobState.PENDING, finished_at=None)
+    planted_scores.run(study, "offensiveness")
+    planted_scores.run(factories.study("other"), "tendency")
+    for run, value in ((new, 2.0), (old, 1.0)):
+        planted_scores.score(run, "theta", value, group=group)
+        planted_scores.score(run, "theta", 3.0, group=factories.group("Nepali"))
+
+    def history():
+        found = queries.score_history(study, group, metric="tendency", names=["theta"], variant="corrected")
+        return [(one.run, one.scores[0].value) for one in found]
+
+    assert history() == [(new, 2.0), (old, 1.0)]
+    monkeypatch.setattr(queries, "MAX_RUNS", 1)
+    assert history() == [(new, 2.0)]
+
+
 def add_answer(study):
     unit = factories.page_unit(study.tasks.get(), picture=factories.image(index=8))
     factories.response(unit)
@@ -202,7 +241,10 @@ def test_a_new_rating_of_a_stereotype_changes_offensiveness_only():
     tendency, offensive = score_runs.request(study=study, **WANTED), score_runs.request(study=study, **wanted)
     Association.objects.filter(attribute__text="hat").update(offensiveness=[4, 4, 4])
     assert score_runs.request(study=study, **WANTED) == tendency
-    assert score_runs.request(study=study, **wanted) != offensive
+    rated = score_runs.request(study=study, **wanted)
+    assert rated != offensive
+    Association.objects.filter(attribute__text="hat").update(offensiveness_mean=2.5)
+    assert score_runs.request(study=study, **wanted) != rated
 
 
 def test_answers_to_another_task_of_the_study_change_nothing():

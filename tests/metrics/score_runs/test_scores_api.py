@@ -94,7 +94,13 @@ def test_infinite_is_a_word_and_undefined_is_null(program, study):
 
 @pytest.mark.parametrize(
     ("given", "told"),
-    [(math.nan, None), (-math.inf, "-inf"), ({"a": [math.inf, 1.5]}, {"a": ["inf", 1.5]}), (None, None)],
+    [
+        (math.nan, None),
+        (-math.inf, "-inf"),
+        ({"a": [math.inf, 1.5]}, {"a": ["inf", 1.5]}),
+        ((math.nan, 2), [None, 2]),
+        (None, None),
+    ],
 )
 def test_no_number_is_written_that_json_has_not(given, told):
     assert json_safe(given) == told
@@ -111,11 +117,17 @@ def test_answers_that_came_since_are_told(program, study):
 
 
 def test_only_the_scores_asked_for_come(program, study):
-    computed(study, resamples=100)
+    run = computed(study, resamples=100)
     mexican = factories.group("Mexican").pk
     asked = strict(program.get(f"studies/hats/scores?metric=tendency&name=theta&group={mexican}"))["results"]
     assert [one["name"] for one in asked] == ["theta"]
     assert not strict(program.get("studies/hats/scores?metric=tendency&group=999"))["results"]
+    hat = factories.attribute("hat")
+    run.scores.create(name="theta", part="side: first", attribute=hat, value=1, n=1)
+    for path in ("scores?metric=tendency&", f"score-runs/{run.pk}/scores?"):
+        for chosen, parts in ((f"attribute={hat.pk}", ["side: first"]), ("part=&name=theta", [""])):
+            found = strict(program.get(f"studies/hats/{path}{chosen}"))
+            assert [one["part"] for one in found["results"]] == parts
     for wrong in ("limt=5", "group=x", "metric=tendency&metric=tendency", "variant=", "limit=0"):
         is_problem(program.get(f"studies/hats/scores?metric=tendency&{wrong}"), 400)
     is_problem(program.get("studies/hats/scores?metric=tendency&top=5"), 422)
@@ -154,11 +166,20 @@ def test_what_has_not_changed_is_not_sent_again(program, study):
     assert program.get("studies/hats/scores?metric=tendency", **{"If-None-Match": etag}).status_code == 200
 
 
-def test_a_computation_is_asked_for_once_however_often_it_is_sent(program, study):
+@pytest.fixture
+def sent(monkeypatch):
+    """The runs that a worker is told of."""
+    found = []
+    monkeypatch.setattr("metrics.score_runs.api.enqueue", lambda run: found.append((run.pk, run.state)))
+    return found
+
+
+def test_a_computation_is_asked_for_once_however_often_it_is_sent(program, study, sent):
     first, second = (program.post("studies/hats/score-runs", BODY) for _ in range(2))
     assert (first.status_code, second.status_code) == (202, 202)
     assert first.json()["id"] == second.json()["id"]
     assert first.json()["state"] == "pending"
+    assert sent == [(first.json()["id"], "pending")] * 2
     score_runs.compute_pending()
     third = program.post("studies/hats/score-runs", BODY)
     assert (third.status_code, third.json()["state"]) == (200, "done")
@@ -189,7 +210,7 @@ def test_a_run_is_requested_with_a_method_of_intervals_and_says_it(program, stud
     assert strict(program.get("metrics/tendency"))["interval"] == registry.describe_interval(clustered)
 
 
-def test_a_failed_computation_is_told_and_retried(program, study):
+def test_a_failed_computation_is_told_and_retried(program, study, sent):
     run = score_runs.request(study=study, metric="tendency", variant="corrected", resamples=100)
     is_problem(program.post(f"studies/hats/score-runs/{run.pk}/retry"), 409)
     ScoreRun.objects.filter(pk=run.pk).update(
@@ -197,6 +218,7 @@ def test_a_failed_computation_is_told_and_retried(program, study):
     )
     assert "It broke." in is_problem(program.post("studies/hats/score-runs", BODY), 409)["detail"]
     assert program.post(f"studies/hats/score-runs/{run.pk}/retry").json()["state"] == "pending"
+    assert sent == [(run.pk, "pending")]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +269,7 @@ def test_another_teams_study_is_nothing_to_compare_with(program, study, lead, me
     """What is asked for is of one's own study; what it is compared with must be one's own as well."""
     theirs = factories.study("theirs", leads=[factories.user("other")])
     factories.task(theirs, kind=TaskKind.DEPICTION)
-    mine = factories.study("mine", leads=[lead])
+    mine = factories.study("mine", leads=[lead], simulated=True)
     factories.task(mine, kind=TaskKind.DEPICTION)
     asked = {"metric": metric, "parameters": {"against": "theirs"}}
     refused = is_problem(program.post("studies/hats/score-runs", asked), 422)
@@ -255,7 +277,7 @@ def test_another_teams_study_is_nothing_to_compare_with(program, study, lead, me
     asked["parameters"]["against"] = "mine"
     assert program.post("studies/hats/score-runs", asked).status_code == 202
     is_problem(program.get(f"studies/hats/scores?metric={metric}&against=theirs"), 422)
-    assert program.get(f"studies/hats/scores?metric={metric}&against=mine").status_code == 200
+    assert strict(program.get(f"studies/hats/scores?metric={metric}&against=mine"))["simulated"] is True
 
 
 def test_both_sides_of_offensiveness_and_their_difference_are_told(program, study, lead):

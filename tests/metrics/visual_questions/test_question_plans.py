@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -83,9 +84,12 @@ def test_a_set_without_files_and_another_recipe_are_refused(image_set):
 
 def test_from_the_command_to_the_numbers(image_set, tmp_path):
     path = tmp_path / "ours.toml"
-    path.write_text('[[question]]\nname = "tall"\ntext = "Is it tall?"\nanswers = ["yes", "no"]\n')
+    text = '[[question]]\nname = "tall"\ntext = "Is it tall?"\nanswers = ["yes", "no"]\n'
+    path.write_text("\ufeff" + text, encoding="utf-8")  # as some editors write it
     chosen = (image_set.name, "--questions", str(path), "--backend", "fake", "--name", "tall")
-    assert "Nothing was written." in command(*chosen, "--preview")
+    seen = command(*chosen, "--preview")
+    assert "Nothing was written." in seen
+    assert "Results:" not in seen
     assert not question_runs().exists()
     assert "--show tall" in command(*chosen, "--yes")
     run = Run.objects.get(name="tall")
@@ -104,7 +108,14 @@ def test_from_the_command_to_the_numbers(image_set, tmp_path):
     assert summary[0] == "question,groups,statistic,df,p_value,method"
     assert summary[1].startswith("tall,2,")
     assert command("--show", "tall").startswith("SIMULATED")
-    assert '"simulated": true' in command("--show", "tall", "--format", "json")
+    found = json.loads(command("--show", "tall", "--format", "json"))
+    assert (found["simulated"], found["intervals"]) == (True, "Wilson")
+    by_image = "95 % intervals: clustered over images."
+    assert by_image not in command("--show", "tall")
+    Run.objects.filter(pk=run.pk).update(recipe={**run.recipe, "times": 2})
+    assert by_image in command("--show", "tall")
+    assert by_image not in command("--show", "tall", "--summary")
+    assert json.loads(command("--show", "tall", "--format", "json"))["intervals"] == "clustered"
 
 
 def test_the_command_says_what_is_wrong(image_set, tmp_path):

@@ -128,6 +128,8 @@ def test_the_command_saves_and_says_how_many(study):
     assert "'asked-votes': 2 associations" in out.getvalue()
     with pytest.raises(CommandError, match="already"):
         call_command("save_votes", "asked", stdout=out)
+    call_command("save_votes", "asked", "--name", "mine", stdout=out)
+    assert "'mine': 2 associations" in out.getvalue()
 
 
 @pytest.mark.pages
