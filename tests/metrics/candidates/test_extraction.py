@@ -270,6 +270,11 @@ def test_seats_are_within_one_of_the_share_and_add_up(candidates, total):
         assert chosen[group] <= of
 
 
+def test_the_last_seat_goes_by_remainder_and_then_to_the_group_with_more():
+    assert seats({1: 6, 2: 5}, 4) == {1: 2, 2: 2}
+    assert seats({1: 1, 2: 7, 3: 2}, 5) == {1: 0, 2: 4, 3: 1}
+
+
 def test_states_of_one_country_are_one_region_so_that_tf_decides():
     groups = {1: Group(1, "us_state", "Texan", "Texan", "Texas", "North America")}
     rows = select({1: Counter(cowboy=3, oil=1)}, groups, per_region=1)
