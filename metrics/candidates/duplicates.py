@@ -9,11 +9,9 @@ _IRREGULAR = {
     "feet": "foot",
     "geese": "goose",
     "lice": "louse",
-    "men": "man",
     "mice": "mouse",
     "people": "person",
     "teeth": "tooth",
-    "women": "woman",
 }
 _MAY_BE_DUPLICATE = re.compile(rf"(?:s|ing|men|{'|'.join(_IRREGULAR)})\b")
 _VOWELS = "aeiou"
@@ -74,7 +72,7 @@ def _singulars(word: str) -> Iterator[str]:
     """What `word` may be the plural of. Words that are no words do no harm: they are not there."""
     if word in _IRREGULAR:
         yield _IRREGULAR[word]
-    elif word.endswith(("men", "women")):
+    elif word.endswith("men"):
         yield f"{word[:-2]}an"
     if word.endswith("s") and not word.endswith("ss"):
         yield word[:-1]

@@ -9,7 +9,6 @@ from importlib.resources import files
 
 SEVERAL = -1
 """What a form that names several groups is mapped to."""
-_NOUN_ENDINGS = {"man": "men", "woman": "women"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +87,8 @@ def _countries(group: Group) -> Iterator[str]:
 
 def plurals(noun: str) -> Iterator[str]:
     """Regular plurals of a noun. They are looked up, so that one too many does no harm."""
-    for ending, plural in _NOUN_ENDINGS.items():
-        if noun.endswith(ending):
-            yield noun.removesuffix(ending) + plural
+    if noun.endswith("man"):
+        yield f"{noun[:-3]}men"
     yield f"{noun}s"
     if noun.endswith(("s", "sh", "ch", "x", "z")):
         yield f"{noun}es"

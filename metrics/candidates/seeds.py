@@ -13,7 +13,7 @@ from metrics.core.suggestions import did_you_mean
 
 COLUMNS = ("identity", "attribute")
 LONGEST = 200
-_OF_TUPLES = frozenset("(),\n\r")
+_OF_TUPLES = frozenset("(),")
 
 
 def read_seeds(path: Path, forms: IdentityForms) -> list[Seed]:

@@ -92,6 +92,7 @@ def test_a_smaller_selection_keeps_the_shares_of_the_countries(run):
         (["--plan", "p"], "--seeds is missing"),
         (["--plan", "p", "--seeds", "nowhere"], "no file and no source 'nowhere'"),
         (["--plan", "p", "--seeds", "nowhere.csv"], "nowhere.csv"),
+        (["--plan", "p", "--seeds", "nowhere.csv", "--axis", "us_state"], "so no seed can be matched"),
     ],
 )
 def test_bad_arguments_are_refused_with_the_cure(run, arguments, says):
@@ -116,13 +117,15 @@ def anybackend(monkeypatch):
         ("identity,attribute\n", "no pair below the first row. .*such as 'Mexican,sombrero'"),
         ("identity,attribute\n\n ,\n", "no pair below the first row"),
         ("identity,attribute\nMexican,lazy\n", "1 pairs. Write at least two"),
-        ("identity,attribute\nMexican,lazy\nMexican, Lazy\n", "row 3: .* in row 2 too"),
+        ("identity,attribute\nMexican,lazy\nmexican, Lazy\n", "row 3: .* in row 2 too"),
         ("identity,attribute\nMexican,lazy\nIraqi,\n", "row 3, column 'attribute': the cell is empty"),
         (
             "identity,attribute\nMexicn,lazy\nIraqi,hot\n",
             "row 2, column 'identity': .*Did you mean 'Mexican'",
         ),
         ('identity,attribute\nMexican,"hot, (lazy)"\nIraqi,hot\n', "row 2, column 'attribute': .*comma"),
+        ("identity,attribute\nMexican,lazy\nIraqi,hot (lazy\n", "row 3, column 'attribute': .*parenthesis"),
+        (f"identity,attribute\nMexican,{'x' * 201}\n", "row 2, .* 201 characters, more than 200"),
         ("identity,attribute\nMexican,lazy,x\n", "row 2: 3 cells"),
     ],
 )
@@ -140,7 +143,7 @@ def test_a_missing_seed_file_is_not_said_to_be_for_download(run, tmp_path):
 
 
 def test_a_plan_has_each_prompt_in_both_orders_and_its_design_in_the_recipe(run, tmp_path, anybackend):
-    file = tmp_path / "seeds.csv"
+    file = tmp_path / "seeds"
     file.write_text("\ufeff" + SEEDS, encoding="utf-8")
     arguments = ("--plan", "p", "--seeds", str(file), "--later", "--yes")
     printed(*arguments, "--preview")
@@ -174,5 +177,6 @@ def test_seeds_of_a_source_are_its_known_pairs(run, anybackend):
     assert Run.objects.get(name="p").recipe["design"]["seeds"] == [["Chilean", "poet"], ["Mexican", "lazy"]]
     with pytest.raises(CommandError, match=r"1 pairs .* at least 3 votes"):
         printed(*arguments, "--threshold", "3")
-    with pytest.raises(CommandError, match="choose 2 to 2"):
-        printed(*arguments, "--seed-number", "3")
+    for number in ("1", "3"):
+        with pytest.raises(CommandError, match="choose 2 to 2"):
+            printed(*arguments, "--seed-number", number)

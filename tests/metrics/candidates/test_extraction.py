@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.imports.readers.identities import known_identities
+from annotation.imports.readers.oddities import FileRefused
 from metrics.candidates import extraction
+from metrics.candidates.duplicates import merge
 from metrics.candidates.extraction import Extraction, clean, open_tuple, pairs_of, whole_text
-from metrics.candidates.identity_forms import SEVERAL, Group, IdentityForms, _table
+from metrics.candidates.identity_forms import SEVERAL, Group, IdentityForms, _table, plurals
+from metrics.candidates.seeds import read_seeds
 from metrics.candidates.selection import seats, select
 from tests.metrics.candidates import plain
 
@@ -67,6 +70,45 @@ def test_other_texts_name_no_group(text):
     assert FORMS.find(text) is None
 
 
+def test_what_a_group_does_not_have_names_nobody():
+    forms = IdentityForms([Group(1, "nationality", "Elbonian", "", "", "")])
+    assert [forms.find(text) for text in ("", "s", "people")] == [None] * 3
+    assert forms.find("the Elbonian people") == 1
+
+
+def test_a_name_comes_before_a_demonym_and_a_plural_before_a_country():
+    rows = [("A", "B", ""), ("B", "C", ""), ("D", "", "E"), ("F", "", "Ds")]
+    forms = IdentityForms([Group(pk, "nationality", *row, "") for pk, row in enumerate(rows)])
+    assert [forms.find(text) for text in ("b", "c", "ds")] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("noun", "plural"), [("Irishwoman", "Irishwomen"), ("Dutch", "Dutches"), ("Germany", "Germanies")]
+)
+def test_plurals_are_made_as_in_english(noun, plural):
+    assert set(plurals(noun)) == {plural, f"{noun}s"}
+
+
+def test_a_seed_that_names_several_groups_is_refused(tmp_path):
+    file = tmp_path / "seeds.csv"
+    file.write_text("identity,attribute\nNepal,cold\nIraqi,hot\n")
+    with pytest.raises(FileRefused, match="row 2, column 'identity': 'Nepal' names several"):
+        read_seeds(file, FORMS)
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "changed"),
+    [
+        ("hard\N{HYPHEN}working", "hard-working", False),
+        ("cafe\N{COMBINING ACUTE ACCENT}s", "cafés", False),
+        ("- kind -", "kind", False),
+        ("very_kind", "verykind", True),
+    ],
+)
+def test_letters_spaces_and_hyphens_within_are_kept(written, text, changed):
+    assert clean(written) == (text, changed)
+
+
 def test_the_table_of_forms_has_known_identities_only():
     assert set(_table()) <= set(known_identities())
 
@@ -79,13 +121,13 @@ def test_rules_apply_in_the_order_of_the_protocol_and_each_is_counted():
         "(Mexican, Italian) (Nepal, cold) (cold, Nepal) (Martian, green)",
         "I cannot answer that (sorry",
         "",
-        f"(Mexican, {'x' * 201})",
+        f"(Mexican, {'x' * 201}) (Italian, {'y' * 200}) (Nepal, {'x' * 201})",
     )
-    assert named(found) == {"Mexican": {"lazy": 2}, "Italian": {"mafia": 1}}
+    assert named(found) == {"Mexican": {"lazy": 2}, "Italian": {"mafia": 1, "y" * 200: 1}}
     rules = found.rules
-    assert (rules.answers, rules.answers_without_tuple, rules.tuples) == (7, 2, 13)
+    assert (rules.answers, rules.answers_without_tuple, rules.tuples) == (7, 2, 15)
     assert (rules.cleaned, rules.not_two, rules.attribute_first) == (2, 4, 1)
-    assert (rules.no_identity, rules.two_identities, rules.several_groups, rules.too_long) == (2, 1, 2, 1)
+    assert (rules.no_identity, rules.two_identities, rules.several_groups, rules.too_long) == (2, 1, 3, 1)
 
 
 def test_plurals_and_forms_in_ing_count_for_the_attribute_if_the_group_has_it():
@@ -101,6 +143,32 @@ def test_plurals_and_forms_in_ing_count_for_the_attribute_if_the_group_has_it():
     }
     assert (found.rules.plurals, found.rules.ing) == (3, 4)
     assert found.merged[PK["Iraqi"]] == {"paintings": "paint", "painting": "paint", "parties": "party"}
+
+
+@pytest.mark.parametrize(
+    ("plural", "attribute"),
+    [
+        ("children", "child"),
+        ("old women", "old woman"),
+        ("policemen", "policeman"),
+        ("boxes", "box"),
+        ("wolves", "wolf"),
+        ("knives", "knife"),
+    ],
+)
+def test_an_irregular_plural_counts_for_its_attribute_too(plural, attribute):
+    assert merge({attribute: 2, plural: 3}).counts == {attribute: 5}
+
+
+@pytest.mark.parametrize("attributes", [("princes", "princess"), ("king",), ("se", "seeing"), ("x", "xxing")])
+def test_what_only_looks_like_a_plural_or_a_form_in_ing_stays(attributes):
+    alone = dict.fromkeys(attributes, 1)
+    assert merge(alone).counts == alone
+
+
+def test_what_is_both_a_plural_and_a_form_in_ing_is_counted_as_a_plural_alone():
+    found = merge({"singing songs": 1, "singing song": 1, "sing songs": 1})
+    assert (found.plurals, found.ing) == ({"singing songs": "singing song"}, {})
 
 
 @pytest.mark.parametrize(
@@ -200,6 +268,11 @@ def test_seats_are_within_one_of_the_share_and_add_up(candidates, total):
         share = min(total, number) * of / number
         assert abs(chosen[group] - share) < 1
         assert chosen[group] <= of
+
+
+def test_the_last_seat_goes_by_remainder_and_then_to_the_group_with_more():
+    assert seats({1: 6, 2: 5}, 4) == {1: 2, 2: 2}
+    assert seats({1: 1, 2: 7, 3: 2}, 5) == {1: 0, 2: 4, 3: 1}
 
 
 def test_states_of_one_country_are_one_region_so_that_tf_decides():

@@ -10,7 +10,11 @@ from annotation.core.leases import JobState
 from annotation.models import Study
 from generation import backends
 from generation.models import Run
+from generation.recipes.limits import Limits
+from metrics.candidates.forms import CandidatesForm
+from metrics.candidates.queries import catalogue_seeds
 from metrics.candidates.services import lists
+from metrics.core.purposes import MACHINE_JUDGE
 from metrics.models import CandidateList, StruckCandidate
 from tests import factories
 from tests.metrics.candidates import asked
@@ -63,6 +67,43 @@ def test_a_failed_list_shows_why(client, lead, run):
         run=run, axis="nationality", per_region=1, digest="x", state=JobState.FAILED, error="<b>no memory</b>"
     )
     assert "&lt;b&gt;no memory" in text(client.get(reverse("candidates", args=[run.pk])))
+    lists.request(run=run)
+    for ask in (lambda: act(client, run, "find"), lambda: api(client, "post", f"candidate-runs/{run.pk}")):
+        CandidateList.objects.update(state=JobState.FAILED, error="no memory")
+        ask()
+        assert CandidateList.objects.get().state == JobState.PENDING
+    assert act(client, run, "lose").status_code == 404
+
+
+def test_a_page_shows_the_selected_of_a_group_the_most_salient_first(client, lead, run):
+    asked.add(run, "(Iraqi, hot) (Iraqi, hot) (Iraqi, cold) (Iraqi, brave)")
+    Run.objects.update(name="A" * 80)
+    found = lists.compute(list_id=lists.request(run=run, per_region=2).pk)
+    iraqi = found.candidates.filter(group__name="Iraqi").first().group_id
+    act(client, run, "strike", candidate=found.candidates.get(attribute="hot").pk)
+
+    def shown(**query):
+        return client.get(reverse("candidates", args=[run.pk]), query).context
+
+    first = shown()
+    assert [row.group.name for row in first["groups"]] == ["Chilean", "Mexican", "Iraqi"]
+    assert (first["group"], first["query"]) == (first["groups"][0], f"group={first['group'].group.pk}&")
+    assert (first["selected"], first["remaining"]) == (4, 3)
+    assert first["study_name"] == f"candidates-{'a' * 69}"
+    some, everything = shown(group=iraqi), shown(group=iraqi, all="1")
+    assert [(row.attribute, struck is not None) for row, struck in some["rows"]] == [
+        ("hot", True),
+        ("brave", False),
+    ]
+    assert [row.attribute for row, _ in everything["rows"]] == ["hot", "brave", "cold", "dance"]
+    assert (some["all"], everything["all"]) == (False, True)
+    assert everything["query"] == f"group={iraqi}&all&"
+
+
+def test_a_machine_judge_has_no_candidates(client, lead):
+    judge = asked.run(name="judge", design={"purpose": MACHINE_JUDGE})
+    assert client.get(reverse("candidates", args=[judge.pk])).status_code == 404
+    assert api(client, "post", f"candidate-runs/{judge.pk}").status_code == 404
 
 
 def test_pages_of_a_group_need_a_fixed_number_of_queries(client, lead, run, django_assert_max_num_queries):
@@ -77,7 +118,7 @@ def test_pages_of_a_group_need_a_fixed_number_of_queries(client, lead, run, djan
 
 def test_a_lead_strikes_candidates_out_and_restores_them(client, lead, run, found):
     poet = found.candidates.get(attribute="poet")
-    back = act(client, run, "strike", candidate=poet.pk, query=f"group={poet.group_id}&page=1")
+    back = act(client, run, "strike", candidate=poet.pk, query=f"group={poet.group_id}&page=1&")
     assert back.headers["Location"].endswith(f"?group={poet.group_id}&page=1")
     assert "<s>poet</s>" in text(client.get(back.headers["Location"]))
     act(client, run, "restore", candidate=poet.pk)
@@ -86,7 +127,8 @@ def test_a_lead_strikes_candidates_out_and_restores_them(client, lead, run, foun
     assert act(client, run, "strike").status_code == 302
     assert act(client, run, "strike", candidate="x").status_code == 302
     other = asked.run("(Iraqi, hot)", name="other")
-    act(client, other, "strike", candidate=poet.pk, query="//evil.example")
+    back = act(client, other, "strike", candidate=poet.pk, query="//evil.example")
+    assert back.headers["Location"] == reverse("candidates", args=[other.pk])
     assert not StruckCandidate.objects.exists()
 
 
@@ -108,6 +150,8 @@ def test_the_askings_of_a_candidate_are_shown_escaped(client, lead, run, found):
     page = text(client.get(reverse("candidate", args=[run.pk, poet.pk])))
     assert "(Chilean, poet) (Iraqi, dance)" in page
     assert "&lt;script&gt;" in page
+    further = client.get(reverse("candidate", args=[run.pk, poet.pk]), {"after": 10**9})
+    assert further.context["askings"].answers == []
     other = asked.run(name="other")
     assert client.get(reverse("candidate", args=[other.pk, poet.pk])).status_code == 404
 
@@ -174,24 +218,63 @@ def test_an_uploaded_file_becomes_the_pairs_of_the_form(client, lead, run, anyba
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "field", "says"),
     [
-        ({"pairs": ""}, "either seed pairs or a source"),
-        ({"pairs": "identity,attribute\nMexicn,lazy\nIraqi,hot"}, "row 2, column &#x27;identity&#x27;"),
-        ({"pairs": "identity,attribute\nMexican,lazy"}, "at least two"),
-        ({"variant": "nonsense"}, "Select a valid choice"),
-        ({"n": "3"}, "need at least 4"),
-        ({"sample": "9"}, "choose 1 to 3"),
-        ({"file": SimpleUploadedFile("s.csv", b"\xff\xfe")}, "not UTF-8"),
-        ({"cost_limit": "3"}, "needs both prices"),
-        ({"system": "be kind"}, "needs chat"),
-        ({"name": "not a name"}, "valid “slug”"),
+        ({"pairs": ""}, "pairs", "either seed pairs or a source"),
+        ({"source": "test-source"}, "pairs", "either seed pairs or a source"),
+        ({"source": "test-source", "pairs": " "}, "source", "has 0 pairs of the axis"),
+        (
+            {"pairs": "identity,attribute\nMexicn,lazy\nIraqi,hot"},
+            "pairs",
+            "row 2, column &#x27;identity&#x27;",
+        ),
+        ({"pairs": "identity,attribute\nMexican,lazy"}, "pairs", "at least two"),
+        ({"variant": "nonsense"}, "variant", "Select a valid choice"),
+        ({"n": "3"}, "n", "need at least 4"),
+        ({"sample": "9"}, "sample", "choose 1 to 3"),
+        ({"file": SimpleUploadedFile("s.csv", b"\xff\xfe")}, "file", "not UTF-8"),
+        ({"file": SimpleUploadedFile("s.csv", b"x" * 2_000_001)}, "file", "larger than 2 MB"),
+        ({"cost_limit": "3"}, "cost_limit", "needs both prices"),
+        ({"system": "be kind"}, "system", "needs chat"),
+        ({"name": "not a name"}, "name", "valid “slug”"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused_at_its_field(client, lead, run, anybackend, changes, says):
-    page = text(client.post(reverse("plan_candidates"), {**FORM, **changes}), 422)
-    assert says in page
+def test_a_plan_that_cannot_be_is_refused_at_its_field(client, lead, run, anybackend, changes, field, says):
+    factories.source()
+    answer = client.post(reverse("plan_candidates"), {**FORM, **changes})
+    assert says in text(answer, 422)
+    assert list(answer.context["form"].errors) == [field]
     assert Run.objects.count() == 1
+
+
+def test_numbers_that_cannot_be_are_refused(anybackend):
+    zero = ("threshold", "n", "sample", "times", "max_tokens", "in_flight", "token_limit")
+    negative = ("sample_seed", "temperature", "top_p", "seed", "cost_limit", "price_in", "price_out")
+    low = {"seed_number": "1", **dict.fromkeys(zero, "0"), **dict.fromkeys(negative, "-1")}
+    form = CandidatesForm({**FORM, **low})
+    assert form.errors.keys() == low.keys()
+    assert form.model_errors()
+    high = CandidatesForm({**FORM, "n": "11"})
+    assert high.errors.keys() == {"n"}
+    assert not high.model_errors()
+    shown = [field.name for field in (*form.main_fields(), *form.model_fields())]
+    assert sorted(shown) == sorted(form.fields)
+
+
+def test_a_plan_has_the_pairs_of_the_source_and_the_limits_that_were_chosen(anybackend):
+    asked.groups()
+    for text in ("kind", "lazy", "poor", "rich"):
+        factories.association(group_name="Mexican", text=text, in_votes=(1, 0, 0), out_votes=(3, 0, 0))
+    drawn = {"source": "test-source", "threshold": "3", "pool": "out", "seed_number": "3", "sample_seed": "5"}
+    limits = {"in_flight": "2", "token_limit": "30", "cost_limit": "4", "price_in": "5", "price_out": "6"}
+    form = CandidatesForm({**FORM, "pairs": "", **drawn, **limits})
+    assert form.is_valid(), form.errors
+    plan = form.plan()
+    known = {"source": "test-source", "axis": "nationality", "threshold": 3, "pool": "out"}
+    seeds = catalogue_seeds(**known, number=3, seed=5)
+    assert plan.recipe.design["seeds"] == [[seed.identity, seed.attribute] for seed in seeds]
+    assert plan.recipe.design["sample_seed"] == 5
+    assert plan.limits == Limits(in_flight=2, tokens=30, cost=4, price_in=5, price_out=6)
 
 
 def api(client, method, path, data=None):
@@ -204,6 +287,7 @@ def test_the_api_does_what_the_pages_do(client, lead, run, anybackend):
     assert client.get(f"/api/v1/{base}").status_code == 404
     assert api(client, "post", base).status_code == 202
     lists.compute_pending()
+    assert api(client, "post", base).status_code == 200
     state = client.get(f"/api/v1/{base}").json()
     assert (state["state"], state["stale"]) == ("done", False)
     assert {line["rule"]: line["number"] for line in state["report"]}["answers_without_tuple"] == 1
@@ -213,13 +297,18 @@ def test_the_api_does_what_the_pages_do(client, lead, run, anybackend):
     assert api(client, "put", f"{base}/candidates/{poet}/struck").status_code == 204
     left = client.get(f"/api/v1/{base}/candidates", {"struck": "false"}).json()["results"]
     assert len(left) == 2
-    assert client.get(f"/api/v1/{base}/candidates/{poet}").json()["answers"][0]["key"] == "2"
+    struck = client.get(f"/api/v1/{base}/candidates/{poet}").json()
+    assert (struck["candidate"]["struck"], [one["key"] for one in struck["answers"]]) == (True, ["2"])
+    assert client.get(f"/api/v1/{base}/candidates/{poet}?after={10**9}").json()["answers"] == []
     assert api(client, "delete", f"{base}/candidates/{poet}/struck").status_code == 204
     assert api(client, "post", f"{base}/study", {"name": "from-api"}).json() == {
         "study": "from-api",
         "source": "from-api",
     }
     assert api(client, "post", f"{base}/study", {"name": "from-api"}).status_code == 409
+    CandidateList.objects.update(state=JobState.PENDING, finished_at=None)
+    assert client.get(f"/api/v1/{base}").json()["report"] == []
+    assert client.get(f"/api/v1/{base}/candidates").json()["results"] == []
 
 
 def test_the_api_plans_as_the_form_does(client, lead, run, anybackend):

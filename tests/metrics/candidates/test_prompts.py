@@ -46,6 +46,7 @@ def test_a_target_is_none_of_the_pairs_shown_and_the_same_in_both_orders():
         assert forward.text.endswith(f", (I{target},")
         targets.add(target)
     assert len(targets) > 2
+    assert list(Prompts(SEEDS[:5], PromptVariant.TARGET_IDENTITY, n=3, sample_seed=1)) != prompts
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -76,6 +77,17 @@ def test_a_sample_has_its_size_no_choice_twice_and_its_seed_repeats_it(sample):
         assert keys(3) != keys(4)
 
 
+def test_a_seed_draws_the_same_prompts_as_ever():
+    """A run is found again by its recipe, which has the seed and not what was drawn with it."""
+    drawn = [
+        Prompts(SEEDS[:6], PromptVariant.TARGET_IDENTITY, sample=sample, sample_seed=1) for sample in (6, 8)
+    ]
+    assert [[prompt.key for prompt in prompts][::2] for prompts in drawn] == [
+        ["1-5-2", "1-6-4", "2-4-3", "2-6-4", "4-5-2", "5-6-4"],
+        ["1-2-6", "1-5-2", "1-6-4", "2-4-3", "2-6-4", "3-6-4", "4-5-2", "5-6-4"],
+    ]
+
+
 def test_a_sample_of_more_choices_than_memory_holds_is_drawn_at_once():
     seeds = SEEDS * 100
     prompts = Prompts(seeds, PromptVariant.IDENTITY_ATTRIBUTE, n=10, sample=3)
@@ -90,6 +102,7 @@ def test_a_sample_of_more_choices_than_memory_holds_is_drawn_at_once():
         (2, PromptVariant.TARGET_IDENTITY, {}, "one more as the target need at least 3"),
         (3, PromptVariant.IDENTITY_ATTRIBUTE, {"n": 4}, "at least 4"),
         (3, PromptVariant.IDENTITY_ATTRIBUTE, {"n": 0}, "1 to 10 pairs"),
+        (12, PromptVariant.IDENTITY_ATTRIBUTE, {"n": 11}, "1 to 10 pairs"),
         (3, PromptVariant.IDENTITY_ATTRIBUTE, {"sample": 4}, "choose 1 to 3"),
         (3, PromptVariant.IDENTITY_ATTRIBUTE, {"sample": 0}, "choose 1 to 3"),
     ],

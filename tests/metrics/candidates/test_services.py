@@ -4,16 +4,18 @@ import pytest
 from django.db import IntegrityError
 
 from annotation.core.leases import JobState
-from annotation.models import Association, AuditEvent, Source, Study, StudyStatus, Unit
+from annotation.models import Association, AuditEvent, IdentityGroup, Source, Study, StudyStatus, Unit
 from generation.models import Run, RunKind
-from metrics.candidates import evaluation
+from metrics.candidates import evaluation, queries
 from metrics.candidates.evaluation import CandidatesRefused
 from metrics.candidates.extraction import whole_text
 from metrics.candidates.identity_forms import IdentityForms
-from metrics.candidates.queries import askings_of, remaining, struck_by
+from metrics.candidates.prompts import Seed
+from metrics.candidates.queries import askings_of, completion_runs, group_rows, remaining, struck_by
 from metrics.candidates.services import lists, striking, studies
 from metrics.core import run_lists
 from metrics.core.origins import source_title
+from metrics.core.purposes import MACHINE_JUDGE
 from metrics.models import Candidate, CandidateList, StruckCandidate
 from tests import factories
 from tests.metrics.candidates import asked
@@ -59,10 +61,65 @@ def test_a_list_is_found_once_for_the_same_answers_and_again_after_new_ones(run,
     assert texts(again.candidates.all()) == sorted([*ALL, ("Iraqi", "hot")])
 
 
-def test_a_changed_region_makes_the_list_stale(run):
-    made = found(run)
-    factories.group("Iraqi").__class__.objects.filter(name="Iraqi").update(region="Europe")
+@pytest.mark.parametrize("field", ["region", "name", "demonym", "country"])
+def test_a_changed_group_makes_the_list_stale(run, field):
+    made = lists.request(run=run)
+    assert not lists.is_stale(made)
+    IdentityGroup.objects.filter(name="Iraqi").update(**{field: "Europe"})
     assert lists.is_stale(made)
+
+
+def test_a_list_depends_on_which_answers_there_are_and_how_many_are_selected(run):
+    def digest(per_region=1000):
+        return evaluation.digest(run, axis="nationality", per_region=per_region)
+
+    seen = {digest(), digest(per_region=1)}
+    run.answers.earliest("pk").delete()
+    seen.add(digest())
+    asked.add(run, "(Iraqi, hot)")
+    assert len({*seen, digest()}) == 4
+
+
+def test_runs_of_candidates_are_newest_first_and_no_judge_is_among_them(run):
+    judge = asked.run(name="judge", design={"purpose": MACHINE_JUDGE})
+    newer = asked.run(name="newer", design={"purpose": "candidates", "axis": "nonsense"})
+    assert list(completion_runs()) == [newer, run]
+    with pytest.raises(CandidatesRefused, match=r"no run 'never'.*completions: newer, asked\."):
+        queries.find_run("never")
+    with pytest.raises(CandidatesRefused, match="is a machine judge"):
+        lists.request(run=judge)
+    run.recipe.pop("design")
+    assert evaluation.axis_of(run) == evaluation.axis_of(newer) == "nationality"
+
+
+def test_what_is_left_of_a_list_is_what_was_selected_and_not_struck_out(run):
+    made = lists.request(run=run, per_region=1)
+    lists.compute(list_id=made.pk)
+    assert texts(remaining(made)) == [("Chilean", "poet"), ("Iraqi", "dance")]
+    chosen = made.candidates.filter(attribute="dance")
+    striking.strike(candidates=chosen, by=factories.user())
+    rows = [(row.group.name, row.candidates, row.selected, row.struck) for row in group_rows(made)]
+    assert rows == [("Chilean", 1, 1, 0), ("Mexican", 1, 0, 0), ("Iraqi", 1, 1, 1)]
+    assert texts(remaining(made)) == [("Chilean", "poet")]
+
+
+def test_seeds_of_a_source_are_those_of_its_pool_and_axis_that_can_stand_in_a_prompt():
+    asked.groups()
+    factories.group("Texan", axis="us_state")
+    factories.group("United KingdomUK", demonym="British")
+    pairs = [("Mexican", "lazy", 2), ("United KingdomUK", "polite", 2), ("Texan", "tall", 2)]
+    for group, text, votes in [*pairs, ("Mexican", "hot, dry", 2), ("Iraqi", "hot", 1)]:
+        factories.association(group_name=group, text=text, in_votes=(votes, 0, 0), out_votes=(3, 0, 0))
+
+    def seeds(pool="in", number=None, seed=0):
+        chosen = {"source": "test-source", "axis": "nationality", "threshold": 2}
+        return queries.catalogue_seeds(**chosen, pool=pool, number=number, seed=seed)
+
+    assert seeds() == [Seed("Mexican", "lazy"), Seed("British", "polite")]
+    assert seeds("out") == [Seed("Iraqi", "hot"), *seeds()]
+    drawn = [seeds("out", 2, seed) for seed in range(9)]
+    assert drawn == [seeds("out", 2, seed) for seed in range(9)]
+    assert len({seed for pair in drawn for seed in pair}) == 3
 
 
 def test_a_worker_that_lost_the_list_stores_nothing(run, monkeypatch):
@@ -176,6 +233,20 @@ def test_the_askings_that_gave_a_candidate_are_found_also_for_its_duplicates(run
     ]
     assert given.after is None
     assert not askings_of(made.candidates.get(group__name="Mexican"), forms, after=10**9).answers
+
+
+def test_the_askings_that_gave_a_candidate_come_some_at_a_time(run, monkeypatch):
+    asked.add(run, "(Mexicans, dancing)")
+    asked.add(run, " Mexican)", prompt="(lazy, Iraqi), (dance,")
+    asked.run("(Mexican, dance)", name="other")
+    made = found(run)
+    forms = IdentityForms(evaluation.groups_of("nationality"))
+    candidate = made.candidates.get(group__name="Mexican")
+    monkeypatch.setattr(queries, "MOST_ASKINGS", 2)
+    first = askings_of(candidate, forms)
+    then = askings_of(candidate, forms, after=first.after)
+    assert [one.job.key for one in (*first.answers, *then.answers)] == ["1", "4", "5"]
+    assert (first.after, then.after) == (first.answers[-1].job_id, None)
 
 
 def test_the_remaining_candidates_become_a_source_and_a_draft_with_six_answers_each(run):

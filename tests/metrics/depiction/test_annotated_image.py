@@ -12,6 +12,8 @@ from annotation.models import Box, Judgement
 from metrics.core.charts.figure import Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
+from metrics.depiction.charts.annotated_image import AnnotatedAttribute, annotated_image_chart
+from metrics.depiction.figures import annotated_image
 from tests import factories
 from tests.metrics import cast
 
@@ -80,10 +82,27 @@ def test_a_changed_picture_is_another_figure(study, image, box):
     assert draw(study).digest != before
 
 
-def test_without_a_number_it_is_the_image_with_the_most_boxes(study, image, box):
+def test_without_a_number_it_is_the_image_with_the_most_boxes(study, image, box, monkeypatch):
     other = study.tasks.get().units.get(image__group__name="Mexican", image__index=2).image
     give_file(study, other, png())
     assert draw(study).title.startswith("Mexican 1")
+    made = Judgement.objects.filter(value=1, response__unit__image=other, option__attribute__text="hat")
+    corners = {"x0": 0, "y0": 0, "x1": 9, "y1": 9, "image_width": 512, "image_height": 512}
+    for judgement in made:
+        Box.objects.create(judgement=judgement, **corners)
+    assert draw(study).title.startswith("Mexican 2")
+    monkeypatch.setattr(annotated_image, "MAX_READABLE_BOXES", 1)
+    assert draw(study).title.startswith("Mexican 1"), "in the other there are too many to be read"
+    monkeypatch.setattr(annotated_image, "MAX_READABLE_BOXES", 0)
+    assert draw(study).title.startswith("Mexican 2"), "there are too many in both"
+
+
+@pytest.mark.parametrize(("boxes", "numbers"), [(15, [1] * 15), (16, [1, *[""] * 15])])
+def test_of_many_boxes_the_first_of_an_attribute_has_its_number(boxes, numbers):
+    hat = AnnotatedAttribute("hat", False, 1, 2, (("who", 0, 0, 9, 9),) * boxes)
+    words = {"name": "Thai 1", "picture": "data:,", "size": (40, 20), "study": "S", "simulated": False}
+    figure = annotated_image_chart([hat], **words)
+    assert [box["number"] for box in figure.spec["datasets"]["boxes"]] == numbers
 
 
 @pytest.mark.parametrize("asked", ["0", "999999", "-1", "one", "9" * 400])

@@ -69,7 +69,7 @@ def test_it_begins_with_the_first_group(study):
 
 def test_each_image_has_everybodys_boxes_under_letters(study):
     first = gallery_page(study, Filters(group=mexican())).pictures[0]
-    assert [annotator.letter for annotator in first.annotators] == ["A", "B", "C"]
+    assert [(one.letter, one.style) for one in first.annotators] == [("A", 1), ("B", 2), ("C", 3)]
     # said[("Mexican", 1)] in tests/metrics/cast.py
     assert [
         (one.text, one.k, one.n, [annotator.letter for annotator in one.selected_by])

@@ -6,8 +6,10 @@ import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
 
-from annotation.models import Box, Judgement, Response
+from annotation.models import Annotator, Box, IdentityGroup, Image, Judgement, Response
+from metrics.depiction.queries.gallery import GalleryImage
 from metrics.depiction.queries.identities import identity_page
+from metrics.depiction.queries.pictures import ImageAttribute, JudgedImage, rect
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.queries import score_history
@@ -97,6 +99,11 @@ def test_who_selected_what_is_told_image_by_image(study):
         (2, "sombrero", 1, 3),
     ]
     assert [who.name for who in first.selected[0].annotators[1]] == names[:2]
+    Annotator.objects.filter(pseudonym=names[0]).update(simulated=True)
+    for all_of_them in (False, True):
+        study.simulated = all_of_them
+        hat = identity_page(study, mexican(), run=None).images[0].selected[0]
+        assert [who.simulated for who in hat.annotators[1]] == [True, all_of_them]
     assert first.unselected == ["kind", "poor"]
     assert (first.none_k, first.none_n) == (1, 3)
     assert [one.text for one in second.selected] == ["hat", "poor"]
@@ -145,6 +152,18 @@ def test_boxes_are_drawn_in_pixels_of_the_image_and_carry_their_number(study, cl
     assert page.count('<g class="box box-s"') == 3  # hat and sombrero in image 1, hat in image 2
     rects = identity_page(study, mexican(), run=None).images[0].selected[0].rects
     assert [(rect.x, rect.width, rect.label_y <= 512) for rect in rects] == [(10, 100, True), (0, 50, True)]
+
+
+def test_more_boxes_than_can_be_read_are_crowded():
+    boxes = [rect((0, 0, 9, 9), width=280, height=140)] * 15
+    image = JudgedImage(
+        Image(index=3, group=IdentityGroup(name="Thai")), [ImageAttribute("hat", False, rects=boxes)]
+    )
+    assert (image.name, image.boxes, image.crowded) == ("Thai 3", 15, False)
+    assert GalleryImage(image.image).name == "Thai 3"
+    image.selected.append(ImageAttribute("cap", False, rects=boxes[:1]))
+    assert image.crowded
+    assert (boxes[0].label_x, boxes[0].label_y, boxes[0].label_size) == (2.5, 10, 10)
 
 
 def test_a_box_of_an_answer_that_was_withdrawn_is_not_drawn(study):
@@ -222,16 +241,26 @@ def test_the_attributes_are_those_of_the_stored_run(study, client, lead):
     assert "Counted from the images below" not in page
     assert '0.67 <span class="interval">[' in page
     Score.objects.filter(attribute__text="hat", group__name="Mexican").update(k=1, value=0.01, low=0.01)
-    hat = identity_page(study, mexican(), run=Score.objects.first().run).attributes
-    assert [(row.text, row.k, row.n) for row in hat if row.text == "hat"] == [("hat", 1, 6)]
+    run = ScoreRun.objects.get(metric="likelihood")
+    here, elsewhere = ({"run": run, "group": group, "value": 1, "k": 9} for group in (mexican(), None))
+    for values in (here | {"part": "people: some"}, here | {"name": "another"}, elsewhere):
+        Score.objects.create(
+            **{"name": "likelihood", "n": 9, **values, "attribute": factories.attribute("hat")}
+        )
+    never = here | {"name": "likelihood", "value": None, "k": 0, "n": 0}
+    Score.objects.create(**never, attribute=factories.attribute("never shown"))
+    rows = identity_page(study, mexican(), run=run).attributes
+    assert [(row.text, row.k, row.n) for row in rows if row.text == "hat"] == [("hat", 1, 6)]
+    assert len(rows) == 4
 
 
 def test_images_come_a_page_at_a_time(study, client, lead):
-    for index in range(10, 58):
+    for index in reversed(range(10, 58)):
         factories.page_unit(study.tasks.get(), picture=factories.image(index=index))
     first = identity_page(study, mexican(), run=None)
     last = identity_page(study, mexican(), run=None, page="2")
     assert (first.total, first.pages, len(first.images), len(last.images)) == (50, 2, 48, 2)
+    assert [one.image.index for one in last.images] == [56, 57]
     assert first.none_of_above is None, "counted over some of the images only"
     assert "?page=2" in page_of(client, study, lead)
 

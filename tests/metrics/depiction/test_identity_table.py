@@ -6,8 +6,9 @@ import re
 import pytest
 from django.urls import reverse
 
+from annotation.models import IdentityGroup
 from metrics.core.marks import Axis
-from metrics.depiction.queries.identities import score_rows
+from metrics.depiction.queries.identities import IdentityRow, score_rows
 from metrics.depiction.queries.standings import column_axes
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
@@ -170,6 +171,15 @@ def test_it_searches_names_and_regions_ignoring_case(client, study, lead):
     assert names_in(get(client, study, lead, q=" europe ")) == ["French"]
     nothing = get(client, study, lead, q="<b>")
     assert "No group or region contains “&lt;b&gt;”" in text_of(nothing)
+
+
+def test_a_search_finds_a_group_by_any_of_its_names():
+    row = IdentityRow(
+        IdentityGroup(name="Finns", demonym="Finnish", country="Suomi", region="Europe"), *[None] * 3
+    )
+    assert all(row.matches(text) for text in ("FINNS", "finnish", " suomi", "rope", ""))
+    assert not row.matches("Dane")
+    assert (row.n_stereotypical, row.n_random) == (0, 0)
 
 
 def test_infinite_and_undefined_are_written_and_explained(client, study, lead):

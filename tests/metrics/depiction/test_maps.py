@@ -8,6 +8,7 @@ from metrics.core.charts.figure import Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
 from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
+from metrics.depiction.figures import maps
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast
@@ -77,8 +78,11 @@ def test_the_map_has_equal_areas():
     assert {layer["projection"]["type"] for layer in layers} == {"equalEarth"}
 
 
-def test_stereotypes_are_counted_with_the_likeliest_first(study):
+def test_stereotypes_are_counted_with_the_likeliest_first(study, monkeypatch):
     figure = draw_figure(study, "map-stereotypes")
+    assert figure.alt.endswith(
+        "of the group: n = 2 visual stereotypes. Highest: Mexican 2; Nepali 0. White: not in this study."
+    )
     mexican = next(row for row in figure.rows if row[0] == "Mexican")
     # hat 4 of 6 times, sombrero 1 of 6
     assert mexican[1:] == ("Mexico", "MEX", 2, 4 / 6, "hat 0.67; sombrero 0.17", "given by people")
@@ -86,6 +90,9 @@ def test_stereotypes_are_counted_with_the_likeliest_first(study):
     mark = marks(figure)["Mexico (Mexican)"]
     assert mark["detail"] == "hat 0.67, sombrero 0.17"
     assert mark["link"] == reverse("identity", args=["pictures", factories.group("Mexican").pk])
+    monkeypatch.setattr(maps, "_NAMED", 1)
+    mark = marks(draw_figure(study, "map-stereotypes"))["Mexico (Mexican)"]
+    assert mark["detail"] == "hat 0.67 …"
 
 
 def test_only_visual_attributes_count_where_the_study_asks_which_are(study):
@@ -120,6 +127,7 @@ def test_simulated_answers_are_named_where_the_map_is_read_out(study):
 
 def test_the_other_map_shows_l_stereo_and_no_score_for_one_stereotype(study):
     figure = draw_figure(study, "map-stereotypes", {"show": "likely"})
+    assert "1 groups with more than one stereotype judged" in figure.alt
     scores = {row[0]: row[3] for row in figure.rows}
     assert scores == {"Mexican": pytest.approx((4 / 6 + 1 / 6) / 2), "Nepali": None}
 
@@ -145,6 +153,8 @@ def test_offensiveness_is_shown_scaled_and_raw(study):
     assert mexican[4] == pytest.approx(5 / 12 * (1 + 0) / 2)
     assert "raw O = 0.208, the same for all" in marks(figure)["Mexico (Mexican)"]["shown"]
     assert nepali[3:5] == (None, None)
+    assert "1 of 2 groups have a score. Highest: Mexican raw O" in figure.alt
+    assert marks(figure)["Mexico (Mexican)"]["detail"] == "2 rated attributes"
     assert marks(figure)["Nepal (Nepali)"]["state"] == "judged, no score"
 
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from annotation.models import Association, Response, Study, TaskKind
 from metrics.depiction import sensitivity_scores
 from metrics.depiction.queries import sensitivity as sensitivity_queries
+from metrics.models import Score
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.evaluation import evaluate
 from metrics.score_runs.metric import NothingToCompute
@@ -71,11 +72,19 @@ def test_the_page_reads_the_numbers_of_people_that_are_computed(monkeypatch):
     score_runs.compute_pending()
     [row] = sensitivity_queries.sensitivity(run).rows
     assert (row.of_few.name, row.of_more.name) == ("half_width_8", "half_width_40")
+    for number, name in enumerate(("Welsh", "Thai", "Cuban")):
+        for score in ("half_width", "half_width_8", "half_width_40")[: 2 if name == "Cuban" else 3]:
+            group = factories.group(name)
+            Score.objects.create(run=run, group=group, name=score, value=8 + number, n=2)
+    found = sensitivity_queries.sensitivity(run)
+    assert [row.group.name for row in found.rows] == ["Mexican", "Thai", "Welsh"]
+    assert found.example.group.name == "Welsh", "the one with the width in the middle"
 
 
-def test_without_a_group_that_is_reported_there_is_nothing_to_show():
+@pytest.mark.parametrize("texts", [TEXTS, TEXTS[:1]])
+def test_without_a_group_that_is_reported_there_is_nothing_to_show(texts):
     study = judged("release")
-    Association.objects.all().delete()
+    Association.objects.filter(attribute__text__in=texts).delete()
     run = score_runs.request(study=study, metric="annotator_sensitivity", variant="corrected")
     score_runs.compute_pending()
     assert run.scores.exists()
@@ -98,7 +107,9 @@ def test_only_studies_that_all_leads_may_read_and_that_people_answered_count(peo
     release = judged("release", leads=[lead])
     assert sensitivity_scores.compared_studies(release) == []
     before = sensitivity_scores.inputs_fingerprint(release, {})
-    Study.objects.get(name="theirs").leads.add(lead)
+    theirs = Study.objects.get(name="theirs")
+    theirs.leads.add(lead)
+    factories.task(theirs, kind=TaskKind.DEPICTION, version=2)
     assert [one.name for one in sensitivity_scores.compared_studies(release)] == ["theirs"]
     assert sensitivity_scores.inputs_fingerprint(release, {}) != before
 

@@ -1,12 +1,13 @@
 """The table of attributes, and one attribute over all groups."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
 
 from metrics.core.tables import Order
-from metrics.models import Score
+from metrics.models import Score, ScoreRun
 from metrics.score_runs import services as score_runs
 from metrics.visual_nature import queries
 from tests import factories
@@ -67,6 +68,13 @@ def test_only_the_lead_and_admins_see_them(client, study, lead):
 
 def test_every_attribute_that_was_judged_has_its_row(study):
     score(study)
+    for one in Score.objects.filter(attribute=hat(), name__in=("likelihood", "visual"), value__gt=0):
+        values = {"run": one.run, "attribute": hat(), "group": one.group, "value": 0.9, "n": 50}
+        Score.objects.create(**values, name=one.name, part="people: some")
+        Score.objects.create(**values, name="another")
+    votes = {"group_name": "Nepali", "text": "hat"}
+    factories.association(**votes, mean=2.0, from_source=study.stereotype_source)
+    factories.association(**votes, mean=4.0, from_source=factories.source("of another study"))
     rows = {row.text: row for row in table(study).rows}
     assert list(rows) == ["hat", "kind", "poor", "shy", "sombrero"]
     found = rows["hat"]
@@ -74,7 +82,8 @@ def test_every_attribute_that_was_judged_has_its_row(study):
     # 4 of 6 with Mexican images, 0 of 6 with Nepali ones
     assert (found.groups, found.k, found.n, found.share) == (2, 4, 12, pytest.approx(1 / 3))
     assert found.most == pytest.approx(4 / 6)
-    assert found.offensiveness == 1.0
+    assert found.offensiveness == 1.5
+    assert rows["kind"].visual is False
     assert (rows["shy"].groups, rows["shy"].share) == (0, None)
     assert (rows["poor"].visual, rows["poor"].mean) == (None, None)
 
@@ -106,12 +115,19 @@ def test_it_sorts_and_searches_and_keeps_undefined_last(study):
     assert [row.text for row in table(study, sort="share", descending=False).rows][-1] == "shy"
     assert next(row.text for row in table(study, sort="text", descending=True).rows) == "sombrero"
     assert [row.text for row in table(study, search=" OMB").rows] == ["sombrero"]
+    by_groups = ["hat", "kind", "poor", "sombrero", "shy"]
+    assert [row.text for row in table(study, sort="groups", descending=True).rows] == by_groups
+    assert table(study, search="shy").axes == table(study).axes
+    shares = {name: axis.high for name, axis in table(study).axes.items()}
+    assert shares == {"mean": 5, "share": 0.34, "most": 0.7}
 
 
 def test_the_table_comes_a_page_at_a_time(study, monkeypatch, client, lead):
     monkeypatch.setattr(queries, "PER_PAGE", 2)
     score(study)
-    assert [row.text for row in table(study, page="3").rows] == ["sombrero"]
+    last = table(study, page="3")
+    assert [row.text for row in last.rows] == ["sombrero"]
+    assert (last.number, last.pages, last.total) == (3, 3, 5)
     assert "?sort=text&amp;page=2" in page_of(client, lead, "attributes", "pictures", sort="text")
 
 
@@ -191,8 +207,38 @@ def test_further_scores_of_an_attribute_are_shown_by_the_name_of_their_metric(st
 
 def test_an_attribute_that_the_study_does_not_ask_about_is_not_found(client, study, lead):
     client.force_login(lead)
-    for number in (factories.attribute("elsewhere").pk, 10**9, "9" * 400):
+    elsewhere = factories.attribute_unit(factories.task(), "elsewhere").attribute
+    for number in (elsewhere.pk, 10**9, "9" * 400):
         assert client.get(f"/studies/pictures/attributes/{number}/").status_code == 404
+
+
+def test_the_scores_of_an_attribute_are_those_of_the_newest_usual_run(study):
+    score(study)
+    usual = ScoreRun.objects.get(metric="likelihood")
+
+    def run_of(**changes) -> int:
+        values = {field.attname: getattr(usual, field.attname) for field in ScoreRun._meta.concrete_fields}
+        later = {"finished_at": usual.finished_at + timedelta(days=1), "digest": factories.recipe_hash()}
+        return ScoreRun.objects.create(**{**values, "id": None, "confirmed_at": None, **later, **changes}).pk
+
+    for other in (
+        {"variant": "published"},
+        {"state": "failed", "error": "why"},
+        {"version": usual.version + 1},
+        {"parameters": '{"by": "gender"}'},
+        {"study_id": factories.study().pk},
+        {"finished_at": usual.finished_at - timedelta(days=1)},
+    ):
+        run_of(**other)
+
+    def newest() -> list[int]:
+        return [pk for pk, run in queries._newest_runs(study).items() if run.metric == "likelihood"]
+
+    assert newest() == [usual.pk]
+    later = run_of()
+    assert newest() == [later]
+    ScoreRun.objects.filter(pk=usual.pk).update(confirmed_at=usual.finished_at + timedelta(days=2))
+    assert newest() == [usual.pk]
 
 
 def test_a_study_without_images_has_attribute_pages_too(client, lead):

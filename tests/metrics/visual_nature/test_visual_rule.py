@@ -9,11 +9,13 @@ from annotation.models import Attribute, Study
 from annotation.studies.units import draws
 from metrics.captions.scores import findings
 from metrics.dashboards.queries.results import read_results
+from metrics.models import Score
 from metrics.reproduction import comparison
 from metrics.score_runs import registry
 from metrics.score_runs.evaluation import describe_rule, evaluate, inputs_digest
 from metrics.score_runs.rows import Inputs
 from metrics.visual_nature import scores
+from metrics.visual_nature.queries import rules_of
 from metrics.visual_nature.visual_rule import in_words
 from tests import factories
 from tests.metrics.cast import visual_study
@@ -79,6 +81,29 @@ def test_a_mean_score_is_named_among_the_rules_that_are_compared(mean, said, k):
     assert sum(visual) == k
     compared = [part for name, _, part in found if name == "in_use" and "mean score" in part]
     assert len(compared) == len({*scores.MEAN_SCORES, mean}), "none stands twice"
+
+
+def test_a_rule_that_asks_for_more_than_rated_is_compared_too():
+    found = rows(visual_study({"hat": [5, 5, 5]}, visual_rule=5), "visual_rules")
+    asked = [f"rule: at least {number} agree" for number in (5, 4, 3, 2, 1)]
+    assert [part for name, _, part in found if name == "selected" and part in asked] == asked
+    assert [found["in_use", "", part].value for part in asked] == [1, 0, 0, 0, 0]
+
+
+def test_what_a_rule_selects_is_told_in_per_cent_with_its_interval():
+    parts = ("rule: all agree", "rule: at least 2 agree", "rule: mean score of at least 4.5")
+    shares = [Score(name="share", part=part, value=0.25, k=2, n=8) for part in parts]
+    shares[0].low, shares[0].high = 0.125, 0.5
+    used = [Score(name="in_use", part=part, value=part == parts[1], n=8) for part in parts]
+    found, rated = rules_of([*shares, *used])
+    assert rated == 8
+    assert [(rule.least, rule.of, rule.mean, rule.in_use) for rule in found] == [
+        (None, 2, None, False),
+        (2, 2, None, True),
+        (None, 2, 4.5, False),
+    ]
+    assert [rule.numbers for rule in found] == [(25, 12.5, 50), (25, None, None), (25, None, None)]
+    assert rules_of([]) == ((), 0)
 
 
 def test_the_dashboard_marks_a_mean_score_as_the_studys_rule():

@@ -39,6 +39,17 @@ def test_plain_text_is_a_question_a_line():
     ]
 
 
+def test_the_most_and_the_longest_are_allowed():
+    assert len(read_questions("\n".join(f"Is it {n}?" for n in range(100)))) == 100
+    longest = Question("a" * 40, "x" * 500, (*(str(n) for n in range(19)), "y" * 40))
+    assert read_questions(as_toml([longest])) == (longest,)
+
+
+def test_a_question_without_latin_letters_or_a_long_one_has_a_name_too():
+    found = read_questions(f"谁？\nДа?\n{'a' * 33} bc?")
+    assert [one.name for one in found] == ["question", "question-2", "a" * 33]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -61,6 +72,10 @@ def test_plain_text_is_a_question_a_line():
             "question 2: text: 'A\\?' is that of question 1",
         ),
         ("\n".join(f"Is it {n}?" for n in range(101)), "101 questions"),
+        (f'[[question]]\nname = "{"a" * 41}"\ntext = "A?"', "name: write up to 40"),
+        ('[[question]]\nname = "a"\ntext = "A\\u0000?"', "text: write"),
+        (f'[[question]]\nname = "a"\ntext = "A?"\nanswers = ["yes", "{"x" * 41}"]', "longer than 40"),
+        (f'[[question]]\nname = "a"\ntext = "A?"\nanswers = {[str(n) for n in range(21)]}', "there are 21"),
     ],
 )
 def test_a_refused_file_says_which_question_and_field(text, said):

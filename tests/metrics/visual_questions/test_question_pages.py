@@ -99,18 +99,42 @@ def test_what_is_drawn_depends_on_the_number_of_answers_and_groups():
     assert rows(many)[:3] == [("c0", "Asian", 1, 1), ("c0", "White", 1, 5), ("c1", "Asian", 0, 1)]
     asked.fill(many, {f"Group {n}": {"c0": 1} for n in range(9)})
     assert {row[1] for row in rows(many)} == {"c0"}
-    asked.fill(two, {"White": {"maybe": 1}})
+    asked.fill(two, {"White": {"maybe": 1, "": 1}})
+    answers = ("yes", "no", "other answers", "empty answers")
     assert [row[:2] for row in rows(two)] == [
-        (group, answer) for group in ("Asian", "White") for answer in ("yes", "no", "other answers")
+        (group, answer) for group in ("Asian", "White") for answer in answers
     ]
-    IdentityGroup.objects.filter(name="Asian").update(name="White", axis="other")
-    assert [row[0] for row in rows(two)] == ["White (nationality)"] * 3 + ["White (other)"] * 3
+    IdentityGroup.objects.filter(name="White").update(axis="other")
+    IdentityGroup.objects.filter(name="Asian").update(name="White")
+    assert [row[0] for row in rows(two)] == ["White (nationality)"] * 4 + ["White (other)"] * 4
+    asked.fill(two, {f"Group {n}": {"no": 1} for n in range(9)})
+    assert {row[1] for row in rows(two)} == {*answers}
+
+
+@pytest.mark.parametrize(
+    ("times", "kind", "interval"), [(1, "images", " after Wilson."), (2, "answers", ", clustered by image.")]
+)
+def test_a_figure_says_what_it_counts(times, kind, interval):
+    run = asked.a_run(times=times)
+    asked.fill(run, {"White": {"yes": 1}})
+    [found] = results(run, resamples=10)
+    figure = question_figure(run, found)
+    assert f"share of {kind} with the answer “yes”" in str(figure.spec)
+    assert f"'{kind.capitalize()}'" in str(figure.spec)
+    assert interval in figure.notes[0]
+    [row] = figure.rows
+    shown = dict(zip(figure.columns, row, strict=True))
+    assert [shown[end] is None for end in ("low", "high")] == [times > 1] * 2, "one image has no interval"
 
 
 def test_simulated_runs_are_marked(client, reader):
     run = asked.a_run("made up", backend="fake", image_set=factories.image_set("faces-asked"))
     asked.fill(run, {"White": {"yes": 1}})
     assert "simulated answers" in page(client, run)
+    shown = client.get(reverse("visual_question_run", args=[run.pk])).context
+    assert shown["sentence"] == "The model answered “yes” for 100.0 % of the images of “White”."
+    told = client.get(f"/api/v1/visual-question-runs/{run.pk}").json()
+    assert (told["simulated"], told["questions"][0]["p_value"]) == (True, None)
     assert "simulated answers" in client.get(LIST).content.decode()
     svg = client.get(reverse("visual_question_figure", args=[run.pk, "svg"])).content.decode()
     assert "simulated answers" in svg
@@ -152,8 +176,10 @@ def test_from_the_preview_to_the_run(client, maker):
     assert preview.count("<li>Is it?</li>") == preview.count("<li>Who is it?</li>") == 1
     assert not Run.objects.filter(name="asked").exists()
     [fingerprint] = re.findall(r'name="fingerprint" value="([0-9a-f]+)"', preview)
-    started = client.post(NEW, form(image_set, start="1", fingerprint=fingerprint))
+    limits = {"token_limit": "30", "cost_limit": "4", "price_in": "5", "price_out": "6"}
+    started = client.post(NEW, form(image_set, start="1", fingerprint=fingerprint, **limits))
     run = Run.objects.get(name="asked")
+    assert [run.limits[name] for name in ("tokens", "cost", "price_in", "price_out")] == [30, 4, 5, 6]
     assert started.headers["Location"] == reverse("visual_question_run", args=[run.pk])
     assert (run.jobs.count(), run.created_by) == (number, maker)
 
@@ -213,7 +239,10 @@ def test_the_api_reads_what_the_pages_show(run):
     ]
     assert all(0 < one["p_value"] <= one["q_value"] <= 1 for one in found["questions"])
     figure = f"visual-question-runs/{run.pk}/figure"
-    assert "japan" in program.get(f"{figure}/csv?question=country").content.decode()
+    country = program.get(f"{figure}/csv?question=country")
+    assert "japan" in country.content.decode()
+    assert "faces-country.csv" in country["Content-Disposition"]
+    assert "yes" in program.get(f"{figure}/csv").content.decode()
     assert program.get(f"{figure}/exe").status_code == 404
     assert program.get(f"{figure}/csv?question=none").status_code == 409
 

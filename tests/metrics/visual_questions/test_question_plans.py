@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -44,9 +45,15 @@ def command(*arguments: str) -> str:
 def test_every_question_is_asked_about_every_image_with_a_file(image_set):
     factories.image(image_set=image_set, group_name="Asian", index=99)
     plan = plan_questions(recipe=RECIPE, image_set=image_set, questions=[AMERICAN, COUNTRY])
-    images = image_set.images.exclude(file="")
+    images = image_set.images.exclude(file="").order_by("pk")
     asked = list(plan.askings)
     assert len(plan.askings) == len(asked) == 2 * images.count()
+    assert [(one.image_id, one.prompt) for one in asked[:3]] == [
+        (images[0].pk, AMERICAN.text),
+        (images[0].pk, COUNTRY.text),
+        (images[1].pk, AMERICAN.text),
+    ]
+    assert plan.name.startswith(f"questions-{image_set.name}")
     assert {(one.prompt, one.image_id, one.group_id) for one in asked} == {
         (question.text, image.pk, image.group_id) for question in (AMERICAN, COUNTRY) for image in images
     }
@@ -71,6 +78,8 @@ def test_a_plan_without_a_comparison_or_with_the_same_answers_says_so(db):
     said = " ".join(plan.notes)
     assert "nothing to compare" in said
     assert "always gives the same answer" in said
+    plan = plan_questions(recipe=replace(recipe, temperature=0.5), image_set=image_set, questions=[AMERICAN])
+    assert len(plan.notes) == 1
 
 
 def test_a_set_without_files_and_another_recipe_are_refused(image_set):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
+from generation.models import Run
 from metrics.visual_questions.data import published
 from metrics.visual_questions.queries import MOST_SHOWN, results
 from metrics.visual_questions.question_file import EMPTY, OTHER, Question
@@ -63,6 +64,8 @@ def test_open_questions_show_the_most_frequent_answers_and_the_rest_together():
     run = asked.a_run("asked", COUNTRY)
     many = {f"country {number}": 12 - number for number in range(MOST_SHOWN + 2)}
     asked.fill(run, {"White": many, "Asian": {"Country 0!": 2, "": 1}})
+    asked.fill(asked.a_run("long", COUNTRY), {"White": {"x" * 201: 1}})
+    assert results(Run.objects.get(name="long"), resamples=0)[0].answers == ("x" * 200,)
     [found] = results(run, resamples=0)
     assert found.answers == (*(f"country {number}" for number in range(MOST_SHOWN)), OTHER, EMPTY)
     left = sum(list(many.values())[MOST_SHOWN:])
@@ -102,11 +105,12 @@ def test_the_published_numbers_are_those_of_the_paper_and_found_by_name():
     }
     assert published(COUNTRY) == ("", [])
     assert published(Question("open", AMERICAN.text)) == ("", [])
-    factories.group("African American")
+    factories.group("Spanish-speaking", demonym=" Hispanic")
     run = asked.a_run()
-    asked.fill(run, {"African American": {"yes": 1}, "Martian": {"no": 1}, "asian": {"no": 1}})
+    groups = ("African American", "Martian", "Spanish-speaking", "asian")
+    asked.fill(run, {group: {"no": 1} for group in groups})
     [found] = results(run, resamples=0)
-    assert [row.published for row in found.groups] == [0.685, None, 0.028]
+    assert [row.published for row in found.groups] == [0.685, None, 0.611, 0.028]
 
 
 def test_the_published_answer_counts_whatever_the_order():

@@ -79,6 +79,18 @@ def test_zeros_are_left_out_and_nothing_is_tested_then():
         assert homogeneity(table, rng=rng()) is None
         labels = np.repeat(np.arange(len(table)), 1)
         assert homogeneity_of_images(labels, table, rng=rng()) is None
+    with_zeros = homogeneity_of_images(
+        ["a", "a", "b", "b"], [[1, 0, 2], [3, 0, 0], [0, 0, 4], [0, 0, 0]], rng=rng()
+    )
+    assert with_zeros == homogeneity_of_images(["a", "a", "b"], [[1, 2], [3, 0], [0, 4]], rng=rng())
+
+
+def test_what_no_permutation_reaches_is_the_least_p_of_so_many():
+    answers = np.eye(2, dtype=int)[[0] * 9 + [1] * 9]
+    found = homogeneity([[9, 0], [0, 9]], rng=rng(), permutations=99)
+    assert found.p == 0.01
+    labels = [0] * 9 + [1] * 9
+    assert homogeneity_of_images(labels, answers, rng=rng(), permutations=99) == found
 
 
 def test_images_are_permuted_with_all_their_answers():
