@@ -305,6 +305,16 @@ def test_a_pilot_finds_the_model_that_its_answers_come_from():
     assert found.negative == ()
 
 
+def test_what_answers_differ_by_chance_is_added_to_what_those_of_an_attribute_share(monkeypatch):
+    """Answers less their mean share less than the answers do, by the variance of that mean."""
+    monkeypatch.setattr(pilot, "_products", lambda *_, **__: 0.0)
+    plan = Assumptions(PILOT)
+    found = pilot._moments(simulated(plan, 1), plan.kinds)
+    assert found.by_attribute > 0
+    assert (found.by_image > 0).all()
+    assert (found.by_annotator > 0).all()
+
+
 def test_groups_of_a_pilot_count_by_their_answers():
     """From as few images and people as there may be, of whom as many as may be are not identified."""
     plans = [Assumptions(Design(images=n, people=5, overlap=4), share) for n, share in ((2, 0.2), (5, 0.6))]
