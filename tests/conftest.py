@@ -345,10 +345,10 @@ def few_resamples(settings) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _settings_of_the_suite(tmp_path_factory) -> Iterator[Path]:
-    """Yields the folder of the files of tests without a folder of their own."""
-    folder = tmp_path_factory.mktemp("shared") / "files"
+    """Yields the folder that tests without one of their own share."""
+    shared = tmp_path_factory.mktemp("shared")
     with override_settings(
-        **files_in(folder),
+        **files_in(shared / "files"),
         # a broker is for tests/processes/test_celery.py; the others are of rows, not of bells
         CELERY_BROKER_URL="",
         # secure hashes of passwords are slow on purpose
@@ -356,7 +356,7 @@ def _settings_of_the_suite(tmp_path_factory) -> Iterator[Path]:
         # static files need no `collectstatic`; whitenoise warns of a folder that is not there
         STATIC_ROOT=tmp_path_factory.mktemp("static"),
     ):
-        yield folder
+        yield shared
 
 
 @pytest.fixture(autouse=True)
@@ -369,6 +369,5 @@ def _files_apart_from_the_installation(request, _settings_of_the_suite) -> Itera
             yield
         return
     yield
-    folder = _settings_of_the_suite
-    for left in folder.parent.iterdir():
+    for left in _settings_of_the_suite.iterdir():
         shutil.rmtree(left)
