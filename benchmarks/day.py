@@ -55,7 +55,7 @@ class Served:
     def __init__(self, folder: Path) -> None:
         self._server = os.environ["DATABASE_URL"]
         self._name = f"visage_day_{secrets.token_hex(4)}"
-        self._ports = {name: _free_port() for name in ("web", *REDIS)}
+        self._ports = dict(zip(("web", *REDIS), _free_ports(3), strict=True))
         self.port = self._ports["web"]
         self._log = (folder / "servers.log").open("ab")
         broker, cache = (f"redis://127.0.0.1:{self._ports[name]}/0" for name in REDIS)
@@ -145,10 +145,13 @@ class Served:
         raise SystemExit(f"The web server is not ready, or a process ended. What they said last:\n{last}")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _free_ports(number: int) -> list[int]:
+    """So many different ones: asked for one after another, two are the same now and then."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def _seconds_of(process: psutil.Process) -> float:

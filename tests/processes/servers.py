@@ -20,11 +20,18 @@ from tests.processes.conftest import Installation, embedded
 from tests.processes.starts import Started
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
+_given: set[int] = set()
+
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """One that this process has not been given before: its server may not have begun to listen yet."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 def answers(port: int) -> bool:

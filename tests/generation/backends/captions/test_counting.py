@@ -77,8 +77,7 @@ def test_what_memory_has_no_room_for_is_counted_the_same(tmp_path):
 def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "_BLOCK_BYTES", 4096)
 
-    def peak(lines):
-        text = "\n".join(f"w{number} x{number * 7}" for number in range(lines))
+    def once(text):
         (tmp_path / "text").write_text(text)
         (tmp_path / "counted").unlink(missing_ok=True)
         tracemalloc.start()
@@ -86,6 +85,11 @@ def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return found
+
+    def peak(lines):
+        text = "\n".join(f"w{number} x{number * 7}" for number in range(lines))
+        # whatever else this process does meanwhile counts too: it does not each time
+        return min(once(text) for _ in range(3))
 
     few = peak(2000)
     assert peak(8000) < few * 1.5
