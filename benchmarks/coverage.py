@@ -9,6 +9,7 @@ Written to benchmarks/results/coverage.json; docs/coverage.md has the table.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from metrics.depiction import offensiveness, tendencies
 from metrics.depiction.likelihood_influences import LikelihoodInfluences, likelihood_influences
 from metrics.planning.stats import ratings
 
-COMPARED = ("difference of l_stereo", "difference of l_random", "log ratio of theta")
+COMPARED = ("difference of l_stereo", "difference of l_random", "log ratio of theta", "difference of o")
 
 
 def intervals(
@@ -73,19 +74,20 @@ def compared(
     rng: np.random.Generator,
     method: str = "bootstrap",
 ) -> dict[str, differences.Difference]:
-    """The differences of l_stereo, of l_random and of ln theta."""
-    sides = (first, second)
-    likelihoods: list[Floats | LikelihoodInfluences]
+    """The differences of l_stereo, of l_random, of ln theta and of O."""
+    drawn: Sequence[tuple[Floats | LikelihoodInfluences, Floats | None]]
     if method == "clustered":
-        likelihoods = [influences_of(side) for side in sides]
+        drawn = [(influences_of(side), None) for side in (first, second)]
     else:
         drawn = differences.paired_likelihoods(first, second, resamples=resamples, rng=rng)
-        likelihoods = [values for values, _ in drawn]
-    one, two = (
-        tendencies.compute(side.k.sum(axis=0), side.n.sum(axis=0), STEREO, each)
-        for side, each in zip(sides, likelihoods, strict=True)
-    )
-    return dict(zip(COMPARED, tendencies.differences_of(one, two), strict=True))
+    sides = []
+    for side, (likelihoods, selections) in zip((first, second), drawn, strict=True):
+        k, n = side.k.sum(axis=0), side.n.sum(axis=0)
+        of_o = offensiveness.compute(k, n, STEREO, RATINGS, likelihoods, selections)
+        sides.append((tendencies.compute(k, n, STEREO, likelihoods), *of_o))
+    (one, o, of_one, scale), (two, other, of_two, other_scale) = sides
+    apart = spread.difference([o.value], [other.value], (of_one, of_two), ([scale], [other_scale]))
+    return dict(zip(COMPARED, [*tendencies.differences_of(one, two), *apart], strict=True))
 
 
 def coverage(design: Design, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
@@ -108,7 +110,7 @@ def measured(design: Design, *, studies: int, resamples: int, method: str, seed:
     are less likely."""
     lower = design.logits - SHIFT * STEREO
     true, other = truth(design), truth(design, lower)
-    for name in ("l_stereo", "l_random"):
+    for name in ("l_stereo", "l_random", "o"):
         true[f"difference of {name}"] = true[name] - other[name]
     true["log ratio of theta"] = float(np.log(true["theta"] / other["theta"]))
     found = []

@@ -67,7 +67,7 @@ def _l_stereo(group: MeasuredGroup) -> _Ranked | None:
 
 
 def _offensiveness(group: MeasuredGroup, ratings: Ratings) -> _Ranked | None:
-    """None if it has no score. Which stereotypes were seen, and their ratings, are taken as given."""
+    """None if it has no score. Ratings are taken as given."""
     found = group_offensiveness(group, ratings)
     if found is None:
         return None
@@ -108,7 +108,7 @@ def _rows(names: tuple[str, str, str], ranked: Sequence[_Ranked], inputs: Inputs
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="tendency_ranking",
-        version=2,
+        version=3,
         title="Places of groups by stereotypical likelihood and offensiveness",
         task="depiction",
         unit="place, 1 for the largest (rank, o_rank); share of 0 to 1 (l_stereo); as in offensiveness (o); "
@@ -144,8 +144,8 @@ METRICS: tuple[Metric, ...] = (
         caveats=(
             "With few images per group, most groups can have many places: a place alone says little. "
             "A group without an interval, with a single image or annotator, has no place. If annotators are "
-            "not identified, the places do not include how one annotator affects several groups. Ratings, "
-            "and which stereotypes were seen at all, are taken as given."
+            "not identified, the places do not include how one annotator affects several groups. Ratings "
+            "are taken as given."
         ),
         compute=tendency_ranking_scores,
         rule=stereotype_rule,

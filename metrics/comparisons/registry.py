@@ -137,7 +137,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="offensiveness_difference",
-        version=1,
+        version=2,
         title="Difference in offensiveness of depictions",
         task="depiction",
         unit="points of the offensiveness scale (-1 to 4), weighted by l_stereo; their difference",
@@ -183,7 +183,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="offensiveness_contrast",
-        version=1,
+        version=2,
         title="Offensiveness of a group's or region's depiction against the others",
         task="depiction",
         unit="points of the offensiveness scale (-1 to 4), weighted by l_stereo; their difference",

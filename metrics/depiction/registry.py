@@ -73,7 +73,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="offensiveness",
-        version=2,
+        version=3,
         title="Offensiveness of a group's depiction",
         task="depiction",
         unit="points of the offensiveness scale (-1 to 4), weighted by l_stereo",
@@ -97,16 +97,14 @@ METRICS: tuple[Metric, ...] = (
         caveats=(
             "The ratings are about attributes as generalisations about people, not about the images; usually "
             "three people rated each attribute. The interval treats the ratings as fixed and is only about "
-            "the images and annotators of the depiction task. If attributes are seldom marked, a "
-            "clustered interval is too narrow, as it does not say which others more images would bring in. "
-            "One selection is enough to count an attribute as present, so more images bring in more "
-            "attributes. A mean below 0 can hide single offensive "
+            "the images and annotators of the depiction task. One selection is enough to count an attribute "
+            "as present, so more images bring in more attributes. A mean below 0 can hide single offensive "
             "attributes. o_scaled depends on the other groups of the study: do not compare it between "
             "studies."
         ),
         clustering=(
-            f"{_IMAGES_AND_ANNOTATORS}, on l_stereo; the ratings, and which attributes are marked as "
-            "present, are taken as given"
+            f"{_IMAGES_AND_ANNOTATORS}, on l_stereo and on which attributes are marked as present; the "
+            "ratings are taken as given"
         ),
         compute=measures.offensiveness_scores,
         rule=stereotype_rule,

@@ -137,7 +137,7 @@ def _of_kind(kind: Kind, alone: str) -> _OfKind:
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="tendency_league",
-        version=1,
+        version=2,
         title="League of models by stereotypical likelihood, tendency and offensiveness",
         task="depiction",
         unit=(
@@ -209,8 +209,7 @@ METRICS: tuple[Metric, ...] = (
             "whose images nothing rated was seen, even if a model did best on it. With few images per group, "
             "models can have many places: a place alone says little. "
             "Models with equal scores can change places. If annotators are not identified, the places do not"
-            " include how one annotator affects several models. Ratings, and which stereotypes were seen at "
-            "all, are taken as given."
+            " include how one annotator affects several models. Ratings are taken as given."
         ),
         compute=tendency_league_scores,
         **_of_kind(DEPICTION, "the image sets of this study"),

@@ -27,7 +27,7 @@ from metrics.league.kinds import MODEL
 
 @dataclass(frozen=True)
 class Offensiveness:
-    """O(id) of a group; ratings, and which stereotypes were seen, are taken as given."""
+    """O(id) of a group; ratings are taken as given."""
 
     value: float
     influences: Influences

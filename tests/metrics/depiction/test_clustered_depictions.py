@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from annotation.models import Judgement, Response
+from metrics.core.answers import stereotypes
 from metrics.core.stats import bootstrap
-from metrics.depiction import stats, tendencies
+from metrics.core.stats.scales import Scale
+from metrics.depiction import offensiveness, stats, tendencies
 from metrics.depiction.likelihood_influences import SumInfluences, likelihood_influences
 from metrics.depiction.scores import measures
 from metrics.score_runs.rows import Inputs
@@ -182,6 +184,7 @@ class TestScores:
 
     def test_the_interval_of_o_is_that_of_l_stereo_times_the_ratings_even_below_0(self):
         study = cast.depiction_study()
+        stereotypes(study).update(offensiveness=[0.5])  # which attributes are marked changes nothing
         stereo = self.rows(study, "tendency")["Mexican", "", "l_stereo"]
         o = self.rows(study, "offensiveness")["Mexican", "", "o"]
         assert [o.value, o.low, o.high] == pytest.approx(
@@ -243,3 +246,54 @@ def test_a_group_with_one_image_has_values_and_no_interval():
     rows = measures.tendency_scores(Inputs(study, clustered=True))
     assert {row.low for row in rows if row.value is not None} == {None}
     assert len(rows) == 3
+
+
+RATED = [1.0, 4.0, -1.0, 3.0]
+EVERYBODY, NOBODY, ONE = (0, 1), (-1, -1), (-1, 1)
+
+
+def marked(ratings, people=EVERYBODY):
+    """O(id) of three images, judged by two people each. Stereotype 1 is marked once, on image 0 by the second
+    person, 2 by the first person alone, 3 never. Before them is another attribute that is always marked."""
+    said = [(0,), (0, 1), (0, 2), (0,), (2,), (0,)]
+    k = np.array([[True, *(place in one for place in range(4))] for one in said]).astype(int)
+    images, person = np.repeat(np.arange(3), 2), np.tile(people, 3)
+    found = likelihood_influences(k, np.ones_like(k), answers=np.arange(6), images=images, annotators=person)
+    return offensiveness.compute(k.sum(0), np.full(5, 6), np.arange(5) > 0, ratings, found, None)
+
+
+def lost(clusters):
+    """By how much the score changes without each."""
+    number = len(clusters.labels)
+    return clusters.change[:, 0] * math.sqrt(number / (number - 1))
+
+
+@pytest.mark.parametrize("people", [EVERYBODY, NOBODY, ONE])
+def test_an_attribute_that_one_image_or_one_annotator_brings_in_is_lost_without_them(people):
+    """The mean rating is 4/3: 4/3 more than without stereotype 1, and 7/6 less than without 2."""
+    flat = [4 / 3, 4 / 3, 4 / 3, 0.0]  # nothing is lost with any of these
+    (point, found, scale), (plain, through_l_stereo, narrow) = (
+        marked(each, people) for each in (RATED, flat)
+    )
+    assert point.value == pytest.approx(plain.value) == pytest.approx(1 / 3 * 4 / 3)
+    assert (scale, narrow) == (Scale(-1.0, 4.0), Scale(0.0, pytest.approx(4 / 3)))
+    first = 1 / 3 * 4 / 3 * 2 / 3  # of what is left without an image
+    second = 1 / 3 * -7 / 6 / 2 if people == EVERYBODY else 0.0  # and without a person
+    by_image = lost(found.images) - lost(through_l_stereo.images)
+    mean = (first + second) / 3
+    assert by_image / 1.5 == pytest.approx([first - mean, second / 2 - mean, second / 2 - mean])
+    if people == EVERYBODY:
+        by_person = lost(found.annotators) - lost(through_l_stereo.annotators)
+        assert by_person / 2 == pytest.approx([(second - first) / 2, (first - second) / 2])
+
+
+def test_a_single_attribute_is_compared_with_all_that_are_rated():
+    nan = float("nan")
+    _, found, scale = marked([nan, 4.0, nan, -1.0])
+    _, through_l_stereo, narrow = marked([nan, 4.0, nan, nan])
+    whole = 1 / 3 * (4 - 1.5) * 2 / 3
+    assert (lost(found.images) - lost(through_l_stereo.images))[0] / 1.5 == pytest.approx(whole * 2 / 3)
+    assert (scale, narrow) == (Scale(-1.0, 4.0), Scale(0.0, 4.0))
+    assert marked([nan, 4.0, nan, 2.0])[2] == Scale(0.0, 4.0)
+    assert marked([nan, -0.5, nan, -1.0])[2] == Scale(-1.0, 0.0)
+    assert math.isnan(marked([nan] * 4)[0].value)

@@ -16,11 +16,12 @@ NOT_RANDOM = "People were not asked about a random part of the items"
 
 def score_run(study: Study, run: Run, metric: str, rows=(), **chosen: str) -> ScoreRun:
     """A finished run with a score for each of `rows`: (name, part, value or (value, low, high), fields)."""
-    parameters = registry.parameters(registry.get(metric), {"judge": run.name, **chosen})
+    of_metric = registry.get(metric)
+    parameters = registry.parameters(of_metric, {"judge": run.name, **chosen})
     made = ScoreRun.objects.create(
         study=study,
         metric=metric,
-        version=1,
+        version=of_metric.version,
         variant="corrected",
         digest="0" * 64,
         resamples=0,
