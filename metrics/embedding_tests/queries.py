@@ -290,4 +290,4 @@ def _drawing(asked: Ranking) -> tuple[int, int, int]:
 
 def _key(what: str, run: Run, *parts: object) -> str:
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()
-    return f"embedding-tests-2:{what}:{version_of(run)}:{digest}"
+    return f"embedding-tests-3:{what}:{version_of(run)}:{digest}"
