@@ -61,10 +61,16 @@ def read_csv(path: Path, columns: Sequence[str], *, hint: str = "") -> Table:
         raise FileRefused(path, "the file is not UTF-8.", "Save it as 'CSV UTF-8'.", row=line) from error
     if "\0" in text:
         raise FileRefused(path, "the file is not UTF-8 (it looks like UTF-16).", "Save it as 'CSV UTF-8'.")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        records = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        records = list(reader)
     except csv.Error as error:
-        raise FileRefused(path, f"this is not comma-separated text ({error}).", "Fetch it again.") from error
+        raise FileRefused(
+            path,
+            f"this is not comma-separated text ({error}).",
+            "Correct it there, or save the file as CSV (UTF-8) again.",
+            row=reader.line_num,
+        ) from error
     return _table(path, "", records, columns, hint)
 
 

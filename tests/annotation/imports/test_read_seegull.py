@@ -184,7 +184,10 @@ def test_a_row_with_a_cell_too_few_or_too_many_is_refused(tmp_path):
         (b"\n\n", r"there is no column 'identity'\. The first row has: nothing\."),
         (release_files.SEEGULL_HEADER.encode(), "no rows below the header"),
         (release_files.SEEGULL_HEADER.encode() + b"\n,,,,,,,,,,,\n", "no rows below the header"),
-        (release_files.SEEGULL_HEADER.encode() + b'\n"open,1\n', "not comma-separated text"),
+        (
+            release_files.SEEGULL_HEADER.encode() + b'\n"open"ed,1\nMexican\n',
+            "row 2: this is not comma-sep.*Correct it there",
+        ),
         (release_files.SEEGULL_HEADER.encode() + b",identity\n", "row 1, column 'identity': there are two"),
     ],
 )
