@@ -36,11 +36,12 @@ def first_page(request: LoggedIn, name: str) -> HttpResponse:
     study, language = trial.study, get_language() or ""
     texts = enrolments.consent_texts(study=study)
     text = enrolments.in_language(texts, request.GET.get("language", "") or language)
-    tasks = list(study.tasks.order_by("pk"))  # as their items come
+    # as their items come; all versions of a task are one kind
+    kinds = dict.fromkeys(study.tasks.order_by("pk").values_list("kind", flat=True))
     context = {
         "text": text,
         "others": [other for other in texts if other != text],
-        "tasks": [(task, _url("try_annotate", study, task=task.kind)) for task in tasks],
+        "kinds": [(TaskKind(kind).label, _url("try_annotate", study, task=kind)) for kind in kinds],
         "annotate_url": _url("try_annotate", study),
         "has_items": bool(trying.next_items(trial, after=None, wanted=1).items),
         "questions": enrolments.profile_questions(user=request.user, study=study, language=language),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from uuid import UUID
 
 import pytest
@@ -181,6 +182,14 @@ def test_one_kind_of_task_can_be_tried_alone(trying):
     assert second.context["progress"].answered == 1
     assert not trying.get(f"{URL}annotate/?task=visual_nature").context["config"]["draws"]
     assert trying.get(f"{URL}annotate/?task=nonsense").status_code == 404
+
+
+def test_two_versions_of_a_task_are_one_kind(trying, study):
+    factories.task(study, kind=TaskKind.VISUAL_NATURE, version=2)
+    page = trying.get(URL).text
+    listed = ["visual_nature", "depiction", *(kind.value for kind in KINDS)]
+    assert re.findall(rf"{URL}annotate/\?task=(\w+)", page) == listed
+    assert trying.get("/").text.lower().count("visual nature of an attribute") == 1
 
 
 def test_a_wrong_answer_is_refused_as_for_an_annotator(trying, study, client):
