@@ -13,7 +13,7 @@ from metrics.core.stats.scales import COEFFICIENT, RATIO, SHARE
 from metrics.planning import curves, pilot, sentences, stats
 from metrics.planning.curves import Costs, make_plan, work
 from metrics.planning.simulation import Design, logits_of, study, truth, with_agreement
-from metrics.planning.stats import MEASURES, Assumptions, expected
+from metrics.planning.stats import MEASURES, Assumptions, _mean, expected
 from tests.metrics.planning.piloted import PILOT, simulated
 
 SMALL = Assumptions(Design(images=20, people=10, overlap=3))
@@ -365,3 +365,11 @@ def test_no_answer_of_two_people_has_no_influence_on_alpha():
     assert np.isnan(alpha)
     assert clustered.intervals([alpha], found, COEFFICIENT)[0] is clustered.NONE
     assert isinstance(found, influence.Influences)
+
+
+def test_the_mean_width_of_a_ratio_is_geometric_and_takes_half_of_the_studies():
+    widths = np.array([1.0, 4.0, np.nan])
+    assert _mean("theta", widths) == pytest.approx(2)
+    assert _mean("l_stereo", widths) == 2.5
+    assert _mean("l_stereo", np.array([1.0, np.nan])) == 1
+    assert np.isnan(_mean("theta", np.array([1.0, np.nan, np.nan])))
