@@ -315,15 +315,21 @@ def test_what_answers_differ_by_chance_is_added_to_what_those_of_an_attribute_sh
     assert (found.by_annotator > 0).all()
 
 
+def test_without_a_pair_of_answers_nothing_is_shared():
+    one, apart = np.ones((2, 1)), np.arange(2)
+    assert pilot._products(one, one, apart, apart, together=False) == 0.0
+
+
 def test_groups_of_a_pilot_count_by_their_answers():
     """From as few images and people as there may be, of whom as many as may be are not identified."""
     plans = [Assumptions(Design(images=n, people=5, overlap=4), share) for n, share in ((2, 0.2), (5, 0.6))]
     sides = [simulated(plan, 0) for plan in plans]
     half = [np.where(np.arange(len(side.answers)) % 2, side.annotators, -1) for side in sides]
-    kinds = plans[0].kinds
+    kinds = np.arange(sides[0].k.shape[1]) < 4
     given = [(replace(side, annotators=who), kinds) for side, who in zip(sides, half, strict=True)]
     found = pilot.estimate(given)
     assert (found.images, found.annotators, found.answers, found.groups) == (5, 5, 28, 2)
+    assert (found.stereotypical, found.others) == (4, len(kinds) - 4)
     assert found.l_stereo == pytest.approx(np.concatenate([side.k[:, kinds] for side in sides]).mean())
 
 
