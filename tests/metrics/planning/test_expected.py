@@ -379,3 +379,11 @@ def test_the_mean_width_of_a_ratio_is_geometric_and_takes_half_of_the_studies():
     assert _mean("l_stereo", widths) == 2.5
     assert _mean("l_stereo", np.array([1.0, np.nan])) == 1
     assert np.isnan(_mean("theta", np.array([1.0, np.nan, np.nan])))
+
+
+def test_people_who_are_not_identified_have_labels_of_their_own_below_0():
+    design, rng = Design(identified=False), np.random.default_rng(0)
+    sides = [study(design, rng, people=np.zeros(12), first_image=first) for first in (0, 1000)]
+    labels = np.concatenate([side.annotators for side in sides])
+    assert (labels < 0).all()
+    assert len(np.unique(labels)) == 2 * 15 * 3
