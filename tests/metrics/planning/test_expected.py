@@ -10,6 +10,8 @@ from metrics.agreement.stats import rated_pairs as pairs
 from metrics.core.stats import clustered, influence, spread
 from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.scales import COEFFICIENT, RATIO, SHARE
+from metrics.depiction import tendencies
+from metrics.depiction.likelihood_influences import likelihood_influences
 from metrics.planning import curves, pilot, sentences, stats
 from metrics.planning.curves import Costs, make_plan, work
 from metrics.planning.simulation import Design, logits_of, study, truth, with_agreement
@@ -65,6 +67,16 @@ def test_shares_do_not_differ_by_more_than_everything():
     first, second = (stats.tendency_influences(side, np.array([True, False])) for side in sides)
     interval, _ = stats.difference(first, second)
     assert interval.high == 1
+
+
+def test_the_intervals_of_l_stereo_and_theta_are_those_of_the_scores_of_tendency():
+    side = simulated(SMALL, 3)
+    answered = {name: getattr(side, name) for name in ("answers", "images", "annotators")}
+    found = likelihood_influences(side.k, side.n, **answered)
+    scored = tendencies.compute(side.k.sum(axis=0), side.n.sum(axis=0), SMALL.kinds, found).intervals()
+    planned = clustered.intervals(*stats.tendency_influences(side, SMALL.kinds), (SHARE, RATIO))
+    ends = [[(each.low, each.high) for each in some] for some in ([scored[0], scored[2]], planned)]
+    assert ends[1] == [pytest.approx(pair) for pair in ends[0]]
 
 
 def test_the_influences_on_alpha_are_its_derivatives():

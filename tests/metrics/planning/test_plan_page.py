@@ -48,9 +48,13 @@ def test_the_page_is_filled_in_and_says_what_to_expect(client, study):
 @pytest.mark.usefixtures("undrawn")
 def test_the_numbers_of_a_draft_are_filled_in(client, lead):
     study = stored(simulated(PILOT, 0), leads=[lead])
+    pictures = factories.images([1, 2, 3, 4], group_name="Indian")
+    factories.page_units(study.tasks.get(), [(picture, ["word 1"]) for picture in pictures])
     form = page_of(client, study, images="").context["form"]
     assert form["overlap"].value() == 3
-    assert client.get(reverse("plan_study", args=[study.name])).context["form"]["images"].value() == 8
+    form = client.get(reverse("plan_study", args=[study.name])).context["form"]
+    # 8 images of one group, 4 of the other
+    assert (form["groups"].value(), form["images"].value()) == (2, 6)
 
 
 @pytest.mark.usefixtures("undrawn")
