@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.core.leases import JobState
-from annotation.models import Study
+from annotation.models import ImageSet, Study
 from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -283,7 +283,8 @@ def test_the_csv_has_the_numbers_of_the_run(client, lead):
 
 def test_the_api_gives_the_league_and_what_differs(client, lead):
     worlds.three([lead])
-    Study.objects.filter(name="b").update(stereotype_threshold=3)
+    Study.objects.filter(name="b").update(stereotype_threshold=3, gold_rate=0.1)
+    ImageSet.objects.filter(images__units__task__study__name="a").update(model_name="SD")
     url = "/api/v1/studies/b/league"
     empty = client.get(url, {"studies": "c,a"}).json()
     assert (empty["run"], empty["stale"], empty["rows"]) == (None, True, [])
@@ -296,7 +297,7 @@ def test_the_api_gives_the_league_and_what_differs(client, lead):
     score_runs.compute_pending()
     found = client.get(url, {"studies": "c,a"}).json()
     assert (found["run"]["id"], found["stale"]) == (made.json()["id"], False)
-    assert [one["study"] for one in found["rows"]] == ["a", "b", "c"]
+    assert [(one["study"], one["model"]) for one in found["rows"]] == [("a", "SD"), ("b", ""), ("c", "")]
     places = [score["value"] for one in found["rows"] for score in one["scores"] if score["name"] == "rank"]
     assert places == [1, 2, 3]
     assert [each["name"] for each in found["tests"]] == ["o_p", "p", "theta_p"]
@@ -309,7 +310,12 @@ def test_the_api_gives_the_league_and_what_differs(client, lead):
             "name": "threshold",
             "matters": True,
             "values": [{"value": "2", "studies": ["a", "c"]}, {"value": "3", "studies": ["b"]}],
-        }
+        },
+        {
+            "name": "gold",
+            "matters": False,
+            "values": [{"value": "0 %", "studies": ["a", "c"]}, {"value": "10 %", "studies": ["b"]}],
+        },
     ]
     alone = client.get("/api/v1/studies/a/league").json()
     assert alone["parameters"] == {}
