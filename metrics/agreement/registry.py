@@ -8,7 +8,7 @@ from metrics.score_runs.metric import Metric, Parameter
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="agreement",
-        version=3,
+        version=4,
         title="Agreement between annotators",
         task="",
         unit=(

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.agreement.stats import coefficients
-from metrics.agreement.stats import rated_pairs as pairs
 from metrics.agreement.stats.rated_pairs import Ratings
 from metrics.core.stats import clustered, influence, spread
 from metrics.core.stats.checks import Bools, Floats
 from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.influence import Influences
 from metrics.core.stats.percentiles import Interval
-from metrics.core.stats.scales import COEFFICIENT, RATIO, SHARE
+from metrics.core.stats.scales import RATIO, SHARE
 from metrics.depiction import stats as depiction
 from metrics.depiction.likelihood_influences import likelihood_influences
 from metrics.planning.simulation import Design, logits_of, searched, study, truth
@@ -137,8 +136,8 @@ def intervals(side: AnswerSet, tendency: Tendency | None, measures: Sequence[str
             zip(("l_stereo", "theta"), clustered.intervals(values, of_both, (SHARE, RATIO)), strict=True)
         )
     if "alpha" in measures:
-        alpha, of_alpha = alpha_influences(side)
-        [found["alpha"]] = clustered.intervals([alpha], of_alpha, COEFFICIENT)
+        agreed = coefficients.within(ratings(side), [0, 1], level="nominal", clustered=True)
+        found["alpha"] = agreed.alpha.interval or clustered.NONE
     return {name: each for name, each in found.items() if name in measures}
 
 
@@ -163,17 +162,6 @@ def tendency_influences(side: AnswerSet, kinds: Bools) -> Tendency:
     )
     theta = point.theta if np.isfinite(point.theta) else float("nan")
     return np.array([point.l_stereo, theta]), found.of(np.column_stack([stereo, of_theta]))
-
-
-def alpha_influences(side: AnswerSet) -> tuple[float, Influences]:
-    """Krippendorff's alpha over all images and attributes, and the influences on it."""
-    cells = pairs.within(ratings(side))
-    if not len(cells.sums):  # nobody judged what somebody else did
-        nothing = np.zeros((len(side.images), 1))
-        unknown = influence.influences(nothing, images=side.images, annotators=side.annotators)
-        return float("nan"), unknown
-    _, alpha = coefficients.share_and_alpha(cells.total, [0, 1], level="nominal")
-    return float(alpha), coefficients.within_influences(cells, [0, 1], level="nominal").columns([1])
 
 
 def ratings(side: AnswerSet) -> Ratings:

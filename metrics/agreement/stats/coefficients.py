@@ -119,6 +119,10 @@ def within_each(
     found: list[Within] = []
     for some in pairs_by_subject.in_parts(table, part_of, parts):
         points = _within(some.total, some.regular, values, level=level)
+        alphas, kappas = (
+            alpha_of_people(some.total, some.same_person, values, level=each) for each in (level, "nominal")
+        )
+        centres = np.stack([np.full(len(alphas), np.nan), alphas, kappas], axis=-1)
         whole = some.total[:, -2:].round().astype(np.int64)
         with_pairs = np.flatnonzero(whole[:, 1])
         linear = _influences(
@@ -132,7 +136,7 @@ def within_each(
                 sums = pairs.resampled(some.cells(part), resamples=resamples, rng=rng(len(found)))
                 drawn = _within(sums, some.regular[part], values, level=level)
             share, alpha, kappa = with_intervals(
-                points[part], drawn, resamples, (SHARE, COEFFICIENT, COEFFICIENT)
+                points[part], drawn, resamples, (SHARE, COEFFICIENT, COEFFICIENT), centres=centres[part]
             )
             units, ratings = int(some.units[part]), int(some.ratings[part])
             found.append(Within(units, ratings, number, agreeing, share, alpha, kappa))
@@ -187,6 +191,12 @@ def share_and_alpha(sums: Floats, values: Sequence[float], *, level: Level) -> t
     cells of `rated_pairs.within` have them. NaN as in `within`."""
     alpha = coincidences.alpha(_square(sums, values), values, level=level)
     return ratio(sums[..., -2], sums[..., -1]), alpha
+
+
+def alpha_of_people(sums: Floats, same_person: Floats, values: Sequence[float], *, level: Level) -> Floats:
+    """`coincidences.alpha_of_people` (...) of sums (..., V·V + 2): what the intervals of alpha, and of kappa
+    for level 'nominal', lie around."""
+    return coincidences.alpha_of_people(_square(sums, values), same_person, values, level=level)
 
 
 def between(

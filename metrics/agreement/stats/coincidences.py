@@ -48,6 +48,41 @@ def alpha(coincidences: ArrayLike, values: Sequence[float], *, level: Level) -> 
     return 1 - ratio((n - 1) * apart, by_chance)
 
 
+def alpha_of_people(
+    coincidences: ArrayLike, same_person: ArrayLike, values: Sequence[float], *, level: Level
+) -> Floats:
+    r"""What alpha would be with endless annotators who differ like these,
+
+    .. math:: \alpha' = 1 - \frac{n^2 - \sum_{ck} s_{ck}}{n} \,
+       \frac{\sum_{ck} o_{ck} \delta_{ck}}{\sum_{ck} (n_c n_k - s_{ck}) \delta_{ck}}
+
+    with s (..., V, V) the pairs of ratings by the same person, in either order, each rating with itself
+    among them. For :func:`alpha`, two ratings that one person gave other units are chance agreement as well:
+    where few people give different ratings, alpha is too small. Both are equal if everybody gave one rating.
+    NaN as alpha is, and if one person gave all ratings.
+
+    Examples
+    --------
+    One person said 0, 0, 0, 1 of four units, another 0, 0, 1, 1:
+
+    >>> round(float(alpha([[4, 1], [1, 2]], [0, 1], level="nominal")), 3)
+    0.533
+    >>> round(float(alpha_of_people([[4, 1], [1, 2]], [[13, 7], [7, 5]], [0, 1], level="nominal")), 3)
+    0.5
+    """
+    observed = _square("coincidences", coincidences, len(values))
+    of_one = _square("same_person", same_person, len(values))
+    totals = observed.sum(axis=-1)
+    distance = distances(totals, values, level=level)
+    n = totals.sum(axis=-1)
+    apart = (observed * distance).sum(axis=(-2, -1))
+    pairs = n**2 - of_one.sum(axis=(-2, -1))
+    by_chance = np.einsum("...c,...ck,...k->...", totals, distance, totals) - (of_one * distance).sum(
+        axis=(-2, -1)
+    )
+    return 1 - ratio(ratio(pairs, n) * apart, by_chance)
+
+
 def kappa(coincidences: ArrayLike) -> Floats:
     r"""Fleiss' kappa of coincidence matrices, if all units have the same number of ratings:
 

@@ -25,9 +25,15 @@ class Estimate:
 
 
 def with_intervals(
-    points: Floats, drawn: Spread | None, resamples: int, scales: Sequence[Scale]
+    points: Floats,
+    drawn: Spread | None,
+    resamples: int,
+    scales: Sequence[Scale],
+    *,
+    centres: Floats | None = None,
 ) -> list[Estimate]:
     """The numbers (M,) with intervals from their influences, or from resamples (B, M) if `resamples` > 0.
+    `centres` (M,) as in `clustered.intervals`.
 
     Examples
     --------
@@ -41,7 +47,7 @@ def with_intervals(
         # a single image says nothing about the variation between images
         nothing = Interval(float("nan"), float("nan"), 0, resamples)
         return [Estimate(value, nothing) for value in points.tolist()]
-    found = spread.intervals(drawn, points, scales)
+    found = spread.intervals(drawn, points, scales, centres=centres)
     return [Estimate(value, interval) for value, interval in zip(points.tolist(), found, strict=True)]
 
 

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
-from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Floats, Ints
+from metrics.core.stats.grouped_sums import distinct
 
 # rows summed at once (more for a single larger part): about 100 MB of cells, whatever the study's size
 _AT_ONCE = 500_000
@@ -24,9 +25,10 @@ _Number = TypeVar("_Number", np.float64, np.int64)
 class Parts:
     """For each of P parts: `total` (P, F) of its pairs, number of rated `units` (P,) and of `ratings` (P,),
     whether all units have the same number of ratings (`regular`), and whether its pairs are from more than
-    one cluster (`several`)."""
+    one cluster (`several`). `same_person` (P, V, V): as `pairs_of_one` gives it."""
 
     total: Floats
+    same_person: Floats
     units: Ints
     ratings: Ints
     regular: Bools
@@ -108,6 +110,36 @@ def cells_by_part(cells: Cells, table: Ratings, place: Ints, parts: int) -> tupl
     return cells.of(order), bounds
 
 
+def pairs_of_one(table: Ratings, place: Ints, parts: int) -> Floats:
+    """The pairs of two ratings by the same person in each part, in either order and each rating with itself
+    among them, (parts, V, V). Only ratings of units with several count. Those of nobody in particular are
+    taken as each another person's. `place` (R,): the part of each row.
+
+    Examples
+    --------
+    >>> table = Ratings(np.eye(2, dtype=int)[[0, 1, 0, 0]], np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]),
+    ...                 np.array([7, 8, 7, -1]))
+    >>> pairs_of_one(table, np.zeros(4, dtype=int), 1).tolist()
+    [[[5.0, 0.0], [0.0, 1.0]]]
+    """
+    number = table.numbered
+    paired = np.bincount(number, weights=table.counts.sum(axis=1))[number] > 1 if len(number) else number > 0
+    known = table.raters != UNKNOWN_ANNOTATOR
+    found = np.zeros((parts, table.counts.shape[1], table.counts.shape[1]))
+    alone = place[paired & ~known]
+    for value, given in enumerate(table.counts[paired & ~known].T):
+        found[:, value, value] = np.bincount(alone, weights=given, minlength=parts)
+    chosen = paired & known
+    people, person = distinct(table.raters[chosen])
+    keys, of_key = distinct(place[chosen] * max(len(people), 1) + person)
+    each = np.array([np.bincount(of_key, given, len(keys)) for given in table.counts[chosen].T])
+    part = keys // max(len(people), 1)
+    for one, first in enumerate(each):
+        for other, second in enumerate(each):
+            found[:, one, other] += np.bincount(part, weights=first * second, minlength=parts)
+    return found
+
+
 def _clusters_by_part(table: Ratings, rows: Ints, place: Ints) -> Ratings:
     """The rows, with a separate cluster for each part that shares one."""
     clusters = table.clusters[rows]
@@ -124,6 +156,7 @@ def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
     unit_bounds = np.concatenate([[0], np.searchsorted(of_unit, np.arange(parts), side="right")])
     return Parts(
         total=_reduced(np.add, cells.sums, bounds),
+        same_person=pairs_of_one(table, place, parts),
         units=np.diff(unit_bounds),
         ratings=_reduced(np.add, rated, unit_bounds),
         regular=_all_equal(rated, unit_bounds),

@@ -15,7 +15,12 @@ NONE = Interval(float("nan"), float("nan"))
 
 
 def intervals(
-    values: ArrayLike, influences: Influences, scales: Scale | Sequence[Scale], *, level: float = 0.95
+    values: ArrayLike,
+    influences: Influences,
+    scales: Scale | Sequence[Scale],
+    *,
+    centres: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> list[Interval]:
     r"""The interval of each score.
 
@@ -26,7 +31,8 @@ def intervals(
 
     `values` (M,); an undefined (NaN) or infinite value has no interval, nor has one that cannot be another or
     has a standard error of 0, nor have any if there is a single image or annotator. `scales`: one for all,
-    or M.
+    or M. `centres` (M,): what the intervals of biased scores lie around, though each holds its score; NaN
+    where that is the centre.
 
     Examples
     --------
@@ -41,11 +47,11 @@ def intervals(
     each = [scales] * len(points) if isinstance(scales, Scale) else list(scales)
     se, freedom = influences.standard_errors()
     quantiles = _t_quantiles(1 - (1 - level) / 2, freedom)
+    middle = middle_of(points, centres)
+    numbers = np.stack([points, middle, se, quantiles, influences.step], axis=1).tolist()
     return [
-        around(value, _interval(value, error, t, scale.width / step if step else float("inf"), scale, level))
-        for value, error, t, step, scale in zip(
-            points.tolist(), se.tolist(), quantiles.tolist(), influences.step.tolist(), each, strict=True
-        )
+        around(value, _interval(centre, error, t, scale.width / step if step else float("inf"), scale, level))
+        for (value, centre, error, t, step), scale in zip(numbers, each, strict=True)
     ]
 
 
@@ -80,6 +86,17 @@ def two_sided_p(values: ArrayLike, influences: Influences) -> Floats:
     sizes = np.where(np.isinf(points), np.nan, np.abs(points))
     t = np.divide(sizes, se, out=np.full(se.shape, np.nan), where=se > 0)
     return np.asarray(2 * special.stdtr(freedom, -t))
+
+
+def middle_of(values: Floats, centres: ArrayLike | None) -> Floats:
+    """The centres (M,) of the intervals of M values: themselves without `centres`, and where these are NaN.
+
+    Examples
+    --------
+    >>> middle_of(np.array([0.5, 0.5]), [0.6, float("nan")]).tolist()
+    [0.6, 0.5]
+    """
+    return values if centres is None else np.where(np.isnan(centres), values, centres)
 
 
 def around(value: float, interval: Interval) -> Interval:

@@ -18,11 +18,16 @@ Spread = Floats | Influences
 
 
 def intervals(
-    spread: Spread | None, values: ArrayLike, scales: Scale | Sequence[Scale] = NUMBER
+    spread: Spread | None,
+    values: ArrayLike,
+    scales: Scale | Sequence[Scale] = NUMBER,
+    *,
+    centres: ArrayLike | None = None,
 ) -> list[Interval | None]:
-    """The interval of each of `values` (M,); M times None without a spread, or with one of no resamples."""
+    """The interval of each of `values` (M,); M times None without a spread, or with one of no resamples.
+    `centres` as in `clustered.intervals`; those from resamples do not need them."""
     if isinstance(spread, Influences):
-        return [*clustered.intervals(values, spread, scales)]
+        return [*clustered.intervals(values, spread, scales, centres=centres)]
     if spread is None or not len(spread):
         return [None] * np.size(values)
     return [*percentile_intervals(spread, values)]
@@ -80,8 +85,11 @@ def linear_difference(
     second: ArrayLike,
     apart: Influences,
     scales: tuple[Sequence[Scale], Sequence[Scale]] | None = None,
+    *,
+    centres: ArrayLike | None = None,
 ) -> list[Difference]:
-    """`difference` from the influences on `first` minus `second` themselves.
+    """`difference` from the influences on `first` minus `second` themselves. `centres` (M,): the differences
+    without bias, as in `clustered.intervals`; p is of them.
 
     Examples
     --------
@@ -93,13 +101,13 @@ def linear_difference(
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         values = one - other
-    found = clustered.intervals(values, apart, NUMBER)
+    found = clustered.intervals(values, apart, NUMBER, centres=centres)
     if scales is not None:
         found = [
             clustered.around(value, _within(*each))
             for value, each in zip(values.tolist(), zip(found, *scales, strict=True), strict=True)
         ]
-    p = clustered.two_sided_p(values, apart)
+    p = clustered.two_sided_p(clustered.middle_of(values, centres), apart)
     return [
         Difference(value, interval, chance)
         for value, interval, chance in zip(values.tolist(), found, p.tolist(), strict=True)

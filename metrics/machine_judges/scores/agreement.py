@@ -122,7 +122,7 @@ def _fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="judge_agreement",
-        version=1,
+        version=2,
         title="Agreement of a machine judge with people",
         unit=(
             "per cent (percentages); -1 to 1 (judge_kappa, people_alpha); 0 to 1 (IoU, confusion, stability, "

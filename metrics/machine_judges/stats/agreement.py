@@ -118,10 +118,12 @@ def beside_each(
             judge_cells(some, chosen[rows][several]), some, place, number
         )
         each, bounds = pairs_by_subject.cells_by_part(rated_pairs.within(some), some, place, number)
+        same_person = pairs_by_subject.pairs_of_one(some, place, number)
         for part in range(number):
             yield _beside(
                 judge.of(slice(*judge_bounds[part : part + 2].tolist())),
                 each.of(slice(*bounds[part : part + 2].tolist())),
+                same_person[part],
                 values,
                 level,
                 clustered,
@@ -140,11 +142,20 @@ def has_several(people: Ratings) -> Bools:
     return np.asarray(answers[people.numbered] > 1)
 
 
-def _beside(judge: Cells, people: Cells, values: Sequence[float], level: Level, clustered: bool) -> Beside:
+def _beside(
+    judge: Cells,
+    people: Cells,
+    same_person: Floats,
+    values: Sequence[float],
+    level: Level,
+    clustered: bool,
+) -> Beside:
     v = len(values)
     total, among = judge.total, people.total
     points = across.share_and_kappa(total, values, level=level)
     others = _among(among, values, level)
+    alpha = coefficients.alpha_of_people(among, same_person, values, level=level)
+    middle = np.array([np.nan, float(alpha)])
     one = two = None
     apart = [Difference(value, NONE, float("nan")) for value in (points - others).tolist()]
     if clustered and len(judge.sums):
@@ -154,7 +165,7 @@ def _beside(judge: Cells, people: Cells, values: Sequence[float], level: Level, 
         two = Side(people, lambda sums: _among(sums, values, level), people.sums[:, -1], step[:2], least[:2])
     if one is not None and two is not None:
         both = difference_influences(one, two)
-        apart = spread.linear_difference(points, others, both, (_SCALES, _SCALES))
+        apart = spread.linear_difference(points, others, both, (_SCALES, _SCALES), centres=points - middle)
     square = total[: v * v].reshape(v, v)
     known = np.unique(judge.second[judge.sums[:, : v * v].sum(axis=1) > 0])
     units = round(float(total[v * v : v * v + v].sum()))
@@ -169,7 +180,7 @@ def _beside(judge: Cells, people: Cells, values: Sequence[float], level: Level, 
             units,
             round(float(among[-1])),
             round(float(among[-2])),
-            *with_intervals(others, two.influences() if two else None, 0, _SCALES),
+            *with_intervals(others, two.influences() if two else None, 0, _SCALES, centres=middle),
         ),
         share=apart[0],
         coefficient=apart[1],

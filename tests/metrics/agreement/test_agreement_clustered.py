@@ -1,7 +1,9 @@
 """Clustered intervals of agreement (PROTOCOL §10): the influences of images and annotators, and what the
 intervals made of them cover."""
 
+from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +11,14 @@ import pytest
 from benchmarks import coverage_agreement, coverage_few, coverage_tables, simulated_rules
 from benchmarks.coverage_few import VALUES, Groups, answers, compared, rated, two_groups
 from metrics.agreement.scores.evaluation import evaluate_agreement
-from metrics.agreement.stats import cell_influences, coefficients, coincidences, estimates, rated_pairs
+from metrics.agreement.stats import (
+    cell_influences,
+    coefficients,
+    coincidences,
+    estimates,
+    pairs_by_subject,
+    rated_pairs,
+)
 from metrics.agreement.stats.cell_influences import Side, difference_influences
 from metrics.agreement.stats.coefficients import between, mean_over_pairs, within, within_each
 from metrics.agreement.stats.differences import agreement_difference
@@ -307,6 +316,113 @@ def test_groups_of_annotators_are_compared_with_clustered_intervals():
         assert "percentage" in row.intervals, row.scope
     assert 0 < by_scope["difference"].p["percentage"] <= by_scope["difference"].q["percentage"] <= 1
     assert by_scope["between"].intervals["cross_kappa"].infinite is None
+
+
+def people_who_differ(seed):
+    """Ratings of one group of people who differ much, of whom two in seven are not known."""
+    design, more = coverage_agreement.DESIGNS["people differ much"]
+    labels, who, _ = coverage_agreement.study(
+        replace(design, items=12, people=7), np.random.default_rng(seed), more
+    )
+    said, who = labels[:, : coverage_agreement.EACH] - 1, np.where(who > 4, UNKNOWN_ANNOTATOR, who)
+    kept = np.random.default_rng(seed).random(said.shape) < 0.7
+    unit = np.repeat(np.arange(len(said)), said.shape[1]).reshape(said.shape)
+    raters = who[:, : coverage_agreement.EACH][kept]
+    return Ratings(np.eye(5, dtype=int)[said[kept]], unit[kept], unit[kept], raters)
+
+
+def of_units_with_several(table):
+    """(unit, person, value) of each rating that has another of its unit; who is not known, a person apart."""
+    number = np.bincount(table.units)
+    return [
+        (unit, -1 - row if person == UNKNOWN_ANNOTATOR else person, value)
+        for row, (unit, person, value) in enumerate(
+            zip(
+                table.units.tolist(), table.raters.tolist(), table.counts.argmax(axis=1).tolist(), strict=True
+            )
+        )
+        if number[unit] > 1
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_of_ratings_by_one_person_are_those_of_plain_loops(seed):
+    table = people_who_differ(seed)
+    part_of = table.units % 2
+    found = [matrix for some in pairs_by_subject.in_parts(table, part_of, 2) for matrix in some.same_person]
+    for part, matrix in enumerate(found):
+        said = of_units_with_several(table.of(part_of == part))
+        expected = np.zeros((5, 5))
+        for (_, one, first), (_, other, second) in product(said, repeat=2):
+            expected[first, second] += one == other
+        assert matrix.tolist() == expected.tolist()
+    alone = pairs_by_subject.pairs_of_one(table.of(table.units < 0), np.zeros(0, dtype=int), 2)
+    assert alone.tolist() == np.zeros((2, 5, 5)).tolist()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_chance_among_people_is_that_of_two_ratings_by_different_people(level):
+    table = people_who_differ(1)
+    said = of_units_with_several(table)
+    totals = np.bincount([value for *_, value in said], minlength=5)
+    distance = coincidences.distances(totals, range(5), level=level)
+    pairs = list(product(said, repeat=2))
+    of_unit = Counter(unit for unit, *_ in said)
+    apart = sum(
+        distance[x, y] / (of_unit[unit] - 1) for (unit, _, x), (other, _, y) in pairs if unit == other
+    ) / len(said)
+    by_chance = np.mean([distance[x, y] for (_, one, x), (_, other, y) in pairs if one != other])
+    [some] = pairs_by_subject.in_parts(table, np.zeros(len(table.units), dtype=int), 1)
+    [found] = coefficients.alpha_of_people(some.total, some.same_person, range(5), level=level)
+    assert found == pytest.approx(1 - apart / by_chance)
+    [apart_from_all] = coefficients.alpha_of_people(some.total, np.diag(totals)[None], range(5), level=level)
+    assert apart_from_all == pytest.approx(
+        coefficients.share_and_alpha(some.total, range(5), level=level)[1][0]
+    )
+
+
+def test_there_is_no_chance_among_people_if_one_gave_all_ratings():
+    table = Ratings(np.array([[2, 1], [0, 2]]), np.arange(2), np.arange(2), np.array([7, 7]))
+    [some] = pairs_by_subject.in_parts(table, np.zeros(2, dtype=int), 1)
+    [found] = coefficients.alpha_of_people(some.total, some.same_person, [0, 1], level="nominal")
+    assert np.isnan(found)
+
+
+def test_intervals_of_alpha_and_kappa_lie_around_those_of_endless_people():
+    """Of a study in which everybody rates all, so that kappa is defined as well."""
+    design, more = coverage_agreement.DESIGNS["people differ much"]
+    labels, who, _ = coverage_agreement.study(replace(design, people=3), np.random.default_rng(5), more)
+    said, unit = labels[:, : coverage_agreement.EACH] - 1, np.repeat(np.arange(len(labels)), 3)
+    table = Ratings(np.eye(5, dtype=int)[said.ravel()], unit, unit, who[:, :3].ravel())
+    [some] = pairs_by_subject.in_parts(table, np.zeros(len(table.units), dtype=int), 1)
+    for level in LEVELS:
+        found = within(table, range(5), level=level, clustered=True)
+        for estimate, of in ((found.alpha, level), (found.fleiss_kappa, "nominal")):
+            [centre] = coefficients.alpha_of_people(some.total, some.same_person, range(5), level=of)
+            low, high = np.arctanh([estimate.interval.low, estimate.interval.high])
+            assert (low + high) / 2 == pytest.approx(np.arctanh(centre))
+            assert estimate.value < centre
+        ends = np.array([found.share.interval.low, found.share.interval.high])
+        assert np.log(ends / (1 - ends)).mean() == pytest.approx(
+            np.log(found.share.value / (1 - found.share.value))
+        )
+
+
+def test_alpha_of_few_people_who_differ_much_is_too_small_and_the_centre_is_not():
+    design, more = coverage_agreement.DESIGNS["people differ much"]
+    truth = coverage_agreement.truth(design, more)["alpha, ordinal"]
+    errors = []
+    for rng in np.random.default_rng(0).spawn(150):
+        labels, who, _ = coverage_agreement.study(design, rng, more)
+        _, (_, kept, table, second), _ = coverage_agreement._read(labels, who, True)
+        table = table.of(~second)
+        [some] = pairs_by_subject.in_parts(table, np.zeros(len(table.units), dtype=int), 1)
+        _, [alpha] = coefficients.share_and_alpha(some.total, kept, level="ordinal")
+        [centre] = coefficients.alpha_of_people(some.total, some.same_person, kept, level="ordinal")
+        errors.append([alpha - truth, centre - truth])
+    t = np.mean(errors, axis=0) / np.std(errors, axis=0) * np.sqrt(len(errors))
+    assert t[0] < -2.5
+    assert abs(t[1]) < 2
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():

@@ -161,3 +161,20 @@ def test_a_difference_is_within_what_its_two_scales_allow(sign):
     assert (found.interval.low, found.interval.high) == (-5, 5)
     [near] = spread.linear_difference([sign * 3.5], [0.0], of(0.1), ((Scale(-4, 4),), (Scale(-1, 1),)))
     assert near.interval.high - near.interval.low == pytest.approx(2 * T * 0.1)
+
+
+def test_intervals_and_p_of_biased_scores_are_those_without_the_bias():
+    """Each interval holds its score all the same."""
+    found = influences(
+        [[-0.1, -0.1], [0.1, 0.1], [0.05, 0.05], [-0.05, -0.05]], images=range(4), annotators=[-1] * 4
+    )
+    moved = clustered.intervals([0.3, 0.3], found, SHARE, centres=[0.6, float("nan")])
+    there, here = clustered.intervals([0.6, 0.3], found, SHARE)
+    assert moved == [there, here]
+    [far] = clustered.intervals([0.01], found.columns([0]), SHARE, centres=[0.6])
+    assert (far.low, far.high) == (0.01, there.high)
+    one, other = found.columns([0]), found.columns([1])
+    [apart] = spread.linear_difference([0.5], [0.2], one, centres=[0.4])
+    [same] = spread.linear_difference([0.4], [0.0], one)
+    assert (apart.value, apart.interval, apart.p) == (pytest.approx(0.3), same.interval, same.p)
+    assert spread.intervals(other, [0.3], SHARE, centres=[0.6]) == [there]

@@ -11,6 +11,7 @@ import pytest
 
 from metrics.agreement.stats import across, coefficients
 from metrics.agreement.stats.cell_influences import difference_influences
+from metrics.agreement.stats.pairs_by_subject import in_parts
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.machine_judges.scores.small_groups import shown_groups
 from metrics.machine_judges.stats import shares
@@ -104,8 +105,30 @@ def test_people_have_the_intervals_of_the_scores_of_agreement(alike):
     found = found_of(rows, verdicts, clustered=True).people
     within = coefficients.within(as_table(rows, verdicts)[0], VALUES, level="nominal", clustered=True)
     assert found.share.interval == within.share.interval
-    assert found.coefficient.interval == within.alpha.interval
+    for end in ("low", "high"):
+        assert getattr(found.coefficient.interval, end) == pytest.approx(getattr(within.alpha.interval, end))
     assert found.coefficient.interval.low < found.coefficient.interval.high
+
+
+def test_the_judge_is_compared_with_what_alpha_would_be_with_endless_people():
+    """People who use the values differently: the alpha of a few of them is too small."""
+    rng = np.random.default_rng(0)
+    liked = (0, 0, 2, 2, 0, 2)
+    rows = [
+        (unit, unit, person, liked[person] if rng.random() < 0.4 else unit % 3)
+        for unit in range(40)
+        for person in range(6)
+    ]
+    table, _ = as_table(rows, dict.fromkeys(range(40), 1))
+    found = found_of(rows, {unit: unit % 3 for unit in range(40)}, clustered=True)
+    [some] = in_parts(table, np.zeros(len(rows), dtype=int), 1)
+    [alpha] = coefficients.alpha_of_people(some.total, some.same_person, VALUES, level="nominal")
+    assert alpha - found.people.coefficient.value > 0.01
+    apart, interval = found.coefficient, found.coefficient.interval
+    assert apart.value == pytest.approx(found.judge.coefficient.value - found.people.coefficient.value)
+    assert (interval.low + interval.high) / 2 == pytest.approx(found.judge.coefficient.value - alpha)
+    equal = found.share.interval
+    assert (equal.low + equal.high) / 2 == pytest.approx(found.share.value)
 
 
 def test_a_verdict_is_wanted_for_each_answer():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from metrics.agreement.stats import coefficients
-from metrics.agreement.stats import rated_pairs as pairs
-from metrics.core.stats import clustered, influence, spread
+from metrics.agreement.stats.rated_pairs import Ratings
+from metrics.core.stats import clustered, spread
 from metrics.core.stats.differences import AnswerSet
-from metrics.core.stats.scales import COEFFICIENT, RATIO, SHARE
+from metrics.core.stats.scales import RATIO, SHARE
 from metrics.depiction import tendencies
 from metrics.depiction.likelihood_influences import likelihood_influences
 from metrics.planning import curves, pilot, sentences, stats
@@ -33,7 +33,9 @@ def by_force(plan: Assumptions, *, studies: int) -> dict[str, float]:
         ]
         scores = [stats.tendency_influences(side, plan.kinds) for side in sides]
         share, theta = clustered.intervals(*scores[0], (SHARE, RATIO))
-        [alpha] = clustered.intervals(*_as_list(stats.alpha_influences(sides[0])), COEFFICIENT)
+        alpha = coefficients.within(
+            _ratings(sides[0]), [0, 1], level="nominal", clustered=True
+        ).alpha.interval
         apart = spread.difference(scores[0][0], scores[1][0], (scores[0][1], scores[1][1]))[0]
         found["l_stereo"].append((share.high - share.low) / 2)
         found["theta"].append(np.log(theta.high / theta.low) / 2)
@@ -42,10 +44,6 @@ def by_force(plan: Assumptions, *, studies: int) -> dict[str, float]:
         found["power"].append(apart.p < 0.05)
     means = {name: float(np.mean(each)) for name, each in found.items()}
     return {**means, "theta": float(np.exp(means["theta"]))}
-
-
-def _as_list(one):
-    return [one[0]], one[1]
 
 
 def test_expected_widths_and_power_are_those_of_studies_simulated_one_by_one():
@@ -79,33 +77,10 @@ def test_the_intervals_of_l_stereo_and_theta_are_those_of_the_scores_of_tendency
     assert ends[1] == [pytest.approx(pair) for pair in ends[0]]
 
 
-def test_the_influences_on_alpha_are_its_derivatives():
-    side = simulated(SMALL, 3)
-    alpha, found = stats.alpha_influences(side)
-    attributes = side.k.shape[1]
-    for image in (0, 7):
-        sums = []
-        for weight in (1 + 1e-5, 1 - 1e-5):
-            cells = _cells(side, attributes)
-            weights = np.where(cells.clusters == image, weight, 1.0)
-            sums.append((cells.sums * weights[:, None]).sum(axis=0))
-        high, low = (coefficients.share_and_alpha(one, [0, 1], level="nominal")[1] for one in sums)
-        slope = (high - low) / 2e-5
-        images = side.images.max() + 1
-        mass = found.images.mass[image]
-        change = np.sqrt((images - 1) / images) * slope / (1 - mass)
-        assert found.images.change[image, 0] == pytest.approx(change, abs=1e-6)
-    assert alpha == pytest.approx(
-        coefficients.share_and_alpha(_cells(side, attributes).total, [0, 1], level="nominal")[1]
-    )
-
-
 def test_the_interval_of_alpha_is_that_of_the_scores_of_agreement():
     side = simulated(SMALL, 3)
-    alpha, found = stats.alpha_influences(side)
-    within = coefficients.within(stats.ratings(side), [0, 1], level="nominal", clustered=True)
-    assert alpha == within.alpha.value
-    assert clustered.intervals([alpha], found, COEFFICIENT) == [within.alpha.interval]
+    within = coefficients.within(_ratings(side), [0, 1], level="nominal", clustered=True)
+    assert stats.intervals(side, None, ["alpha"]) == {"alpha": within.alpha.interval}
 
 
 def test_a_dominant_person_judges_every_image_beside_others():
@@ -116,16 +91,17 @@ def test_a_dominant_person_judges_every_image_beside_others():
     assert set(who[:, 1]) == set(range(1, 6))
 
 
-def _cells(side, attributes):
+def _ratings(side):
+    """The judgements of `side`, put together in another way than by `stats.ratings`."""
+    attributes = side.k.shape[1]
     units = np.add.outer(side.images * attributes, np.arange(attributes)).ravel()
     order = np.argsort(units, kind="stable")
-    table = pairs.Ratings(
+    return Ratings(
         np.eye(2, dtype=np.int64)[side.k.ravel()][order],
         units[order],
         units[order] // attributes,
         np.repeat(side.annotators, attributes)[order],
     )
-    return pairs.within(table)
 
 
 def test_the_assumed_shares_and_agreement_are_those_of_the_model():
@@ -377,12 +353,9 @@ def test_a_power_of_nearly_one_can_be_smoothed():
     assert curves.seconds_of(plan, ["difference"]) < curves.LARGEST_SECONDS
 
 
-def test_no_answer_of_two_people_has_no_influence_on_alpha():
+def test_without_an_image_that_two_people_judged_alpha_has_no_interval():
     alone = replace(SMALL, design=replace(SMALL.design, overlap=1))
-    alpha, found = stats.alpha_influences(simulated(alone, 0))
-    assert np.isnan(alpha)
-    assert clustered.intervals([alpha], found, COEFFICIENT)[0] is clustered.NONE
-    assert isinstance(found, influence.Influences)
+    assert stats.intervals(simulated(alone, 0), None, ["alpha"]) == {"alpha": clustered.NONE}
 
 
 def test_the_mean_width_of_a_ratio_is_geometric_and_takes_half_of_the_studies():
