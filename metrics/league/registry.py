@@ -80,7 +80,7 @@ def _of_answers(
     [score] = kind.scores
     return Metric(
         name=kind.metric,
-        version=1,
+        version=2,
         title=title,
         task=kind.task,
         unit=f"{unit} ({score}); place, 1 for the largest (rank); p and q of 0 to 1; counts",

@@ -13,7 +13,7 @@ _RECENTRED = (
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="visual_nature",
-        version=2,
+        version=3,
         title="Visual nature of an attribute",
         task="visual_nature",
         unit="0 or 1 (visual), points of the scale 1 to 5 (mean_score)",
@@ -44,7 +44,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="consensus",
-        version=2,
+        version=3,
         title="Consensus on visual nature",
         task="visual_nature",
         unit="per cent of attributes",
@@ -77,7 +77,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="visual_rules",
-        version=2,
+        version=3,
         title="What each rule of visual nature selects",
         task="visual_nature",
         unit="attributes (selected), share of 0 to 1 (share), 0 or 1 (in_use)",

@@ -70,7 +70,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="prevalence",
-        version=2,
+        version=3,
         title="Known stereotypes by the study's own answers",
         task="prevalence",
         unit="associations (stereotypes), share of 0 to 1 (share), annotators (the others)",
@@ -141,7 +141,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="rated_offensiveness",
-        version=1,
+        version=2,
         title="Offensiveness of attributes by the study's own answers",
         task="offensiveness",
         unit=_SCALE,
@@ -169,7 +169,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="bias_levels",
-        version=1,
+        version=2,
         title="How biased associations are by the study's own answers",
         task="association",
         unit="points of the scale of levels, 1 (not at all) to 5 (extremely biased); shares of 0 to 1",

@@ -1,7 +1,7 @@
 """Measures of agreement with their intervals (PROTOCOL §10)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,7 +69,8 @@ def estimates_of(
     check_rng(resamples, rng)
     drawn: Spread | None = None
     if clustered and mass.any():
-        drawn = cell_influences(cells, statistics, mass=mass, step=step, least=least)
+        found = cell_influences(cells, statistics, mass=mass, step=step, least=least)
+        drawn = replace(found, many_items=True)
     elif rng is not None and resamples and cells.several_clusters:
         drawn = statistics(rated_pairs.resampled(cells, resamples=resamples, rng=rng))
     return with_intervals(statistics(cells.total), drawn, resamples, scales)

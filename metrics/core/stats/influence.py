@@ -19,6 +19,8 @@ from metrics.core.stats.grouped_sums import add_up, distinct
 # The least variance, as a share of that of the images alone. The annotators' share of the variance is a
 # difference, which chance can make negative.
 _LEAST = 0.75
+# For each annotator but one, so many items count in the degrees of freedom of what is asked about many.
+_ITEMS = 1.5
 # Sums of shares up to this are rounded zeros.
 _NOTHING = 1e-12
 
@@ -69,6 +71,7 @@ class Influences:
     a single answer can change a score at most, in units of the score; at an end of a scale that is w wide, a
     score is known as well as a share of w / step answers. `least` (M,): the least standard error; that of a
     share is `step`. `most_freedom`: what degrees of freedom are limited to.
+    `many_items`: the images are items of which there may be many more than annotators.
     """
 
     images: Clusters
@@ -78,6 +81,7 @@ class Influences:
     step: Floats
     least: Floats
     most_freedom: float = float("inf")
+    many_items: bool = False
 
     def columns(self, places: ArrayLike) -> Influences:
         """Of the scores at these places only."""
@@ -114,8 +118,9 @@ class Influences:
         Gelbach & Miller (2011, doi:10.1198/jbes.2010.07136) if all annotators gave as many answers; otherwise
         it takes their effects to vary equally. At least three quarters of V_I, and `least` squared. The
         degrees of freedom are the geometric mean of Satterthwaite's (1946, doi:10.2307/3002019), with two
-        more for each estimated component, and of those of both components together. Those of a component are
-        the number of clusters that would vary as little if all were equal, less 1:
+        more for each estimated component, and of those of both components together; of `many_items` no more
+        count there than 1.5 for each of the J annotators but one. Those of a component are the number of
+        clusters that would vary as little if all were equal, less 1:
 
         .. math:: \frac{(\sum_i h_i^2)^2}{\sum_i h_i^4} - 1 \;\text{(images)}, \qquad
                   \frac{(\sum_j q_j / h_j)^2}{\sum_j (q_j / h_j)^2} - 1 \;\text{(annotators)}.
@@ -132,7 +137,11 @@ class Influences:
         noisy = np.maximum(by_annotator, 0.0) + self.answers.sum(axis=0)
         spread = by_image**2 / (of_images + 2) + noisy**2 / (of_annotators + 2)
         satterthwaite = np.divide(variance**2, spread, out=np.ones_like(variance), where=spread > 0)
-        freedom = np.sqrt(np.maximum(satterthwaite, 1.0) * (of_images + of_annotators))
+        counted = np.full_like(variance, of_images)
+        if self.many_items:
+            # where nothing varied, how people differ plays no part
+            counted[spread > 0] = min(of_images, _ITEMS * ((identified > 0).sum() - 1))
+        freedom = np.sqrt(np.maximum(satterthwaite, 1.0) * (counted + of_annotators))
         return self._root(variance), np.clip(freedom, 1.0, self.most_freedom)
 
     @property
@@ -256,6 +265,7 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
         step=np.max([part.step for part in found], axis=0),
         least=np.max([part.least for part in found], axis=0),
         most_freedom=min(part.most_freedom for part in found),
+        many_items=any(part.many_items for part in found),
     )
 
 

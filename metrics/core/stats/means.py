@@ -1,5 +1,7 @@
 """Means of ratings, and how they vary with items and annotators (PROTOCOL §4, §10)."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -108,15 +110,14 @@ def mean_influences(
         if len(x):
             d = (x - x.mean()) / len(x)
             least = np.array([1 / len(x)])
-            found.append(
-                influences(
-                    d[:, None],
-                    images=item_of[column],
-                    annotators=who[column],
-                    step=scale.width * least,
-                    least=least,
-                )
+            of_column = influences(
+                d[:, None],
+                images=item_of[column],
+                annotators=who[column],
+                step=scale.width * least,
+                least=least,
             )
+            found.append(replace(of_column, many_items=True))
         else:
             found.append(influences([[np.nan]], images=[0], annotators=[-1]))
     return found

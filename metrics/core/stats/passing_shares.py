@@ -173,7 +173,11 @@ def share_influences(
                 (values - values.mean())[:, None], images=item_of[unit_of[used]], annotators=who[used]
             )
             found[column] = replace(
-                of_answers, images=of_items.images, step=of_items.step, least=of_items.least
+                of_answers,
+                images=of_items.images,
+                step=of_items.step,
+                least=of_items.least,
+                many_items=True,
             )
     return found
 

@@ -23,8 +23,9 @@ from metrics.agreement.stats.cell_influences import Side, difference_influences
 from metrics.agreement.stats.coefficients import between, mean_over_pairs, within, within_each
 from metrics.agreement.stats.differences import agreement_difference
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
+from metrics.core.stats import means, passing_shares
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
-from metrics.core.stats.influence import influences
+from metrics.core.stats.influence import Influences, influences
 from metrics.core.stats.percentiles import Interval
 from metrics.core.stats.scales import COEFFICIENT
 from tests.metrics.cast import depiction_study, visual_study
@@ -438,6 +439,42 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     assert np.mean(false) < 0.12
     few = coverage_few.measured(Groups(people=5), studies=100, resamples=0, method="clustered")
     assert min(row["coverage"] for row in few.values()) > 0.8
+
+
+def test_the_few_people_count_where_intervals_would_be_too_narrow(monkeypatch):
+    """In kappa across groups, in shares and means of ratings, and in the IoU of boxes, but not in alpha."""
+    seen = []
+    real = Influences.standard_errors
+
+    def noted(influences):
+        seen.append(influences.many_items)
+        return real(influences)
+
+    monkeypatch.setattr(Influences, "standard_errors", noted)
+    table = Ratings(
+        np.eye(2, dtype=int)[[0, 1] * 6],
+        np.repeat(np.arange(6), 2),
+        np.repeat(np.arange(6), 2),
+        np.tile([7, 8, 8, 9], 3),
+    )
+    within(table, [0, 1], level="nominal", clustered=True)
+    assert not any(seen)
+    seen.clear()
+    between(table, table.raters == 8, [0, 1], level="nominal", clustered=True)
+    mean_over_pairs(Cells(np.ones((6, 2)), np.arange(6), np.full(6, 7), np.full(6, 8)), clustered=True)
+    assert len(seen) == 2
+    assert all(seen)
+    [mean] = means.mean_influences(table.counts[:, 0], np.ones((12, 1), bool), table.units, table.raters)
+    [share] = passing_shares.share_influences(
+        table.units,
+        table.raters % 2,
+        table.raters,
+        items=np.arange(6),
+        number=2,
+        rule=lambda labels: (labels[:, :1] > 0, labels.sum(axis=1, keepdims=True) > 0),
+    )
+    assert mean.many_items
+    assert share.many_items
 
 
 def test_intervals_that_leave_the_people_out_are_found_out(monkeypatch):

@@ -57,6 +57,24 @@ def test_the_variance_is_the_two_way_one_of_plain_loops(people_differ):
     assert freedom[0] == pytest.approx(np.sqrt(satterthwaite * (7 + 5)))
 
 
+@pytest.mark.parametrize("items", [4, 60])
+def test_many_items_do_not_hide_that_few_people_answered(items):
+    """Of the degrees of freedom of all items and people together, at most 1.5 for each person but one are of
+    items. Where nothing varied, all count."""
+    item, person = (each.ravel() for each in np.meshgrid(np.arange(items), np.arange(5)))
+    said = (np.random.default_rng(1).random(len(item)) < 0.2 + 0.15 * person).astype(np.float64)
+    found = mean_influences(np.column_stack([said, np.zeros(len(item))]), item, person)
+    se, every = found.standard_errors()
+    same, fewer = replace(found, many_items=True).standard_errors()
+    assert same.tolist() == se.tolist()
+    counted = min(items - 1, 1.5 * 4)
+    assert fewer[0] == pytest.approx(every[0] * np.sqrt((counted + 4) / (items - 1 + 4)))
+    assert fewer[1] == every[1]
+    other = mean_influences(said[:, None], item, person)
+    assert total([(1.0, replace(other, many_items=True)), (-1.0, other)]).many_items
+    assert not total([(1.0, other)]).many_items
+
+
 def test_people_who_answered_little_count_as_much_as_one_who_answered_half():
     """The effects of annotators are taken to vary equally, so that one who gave half of all answers does not
     decide alone how much they vary."""
