@@ -57,8 +57,9 @@ def alpha_of_people(
        \frac{\sum_{ck} o_{ck} \delta_{ck}}{\sum_{ck} (n_c n_k - s_{ck}) \delta_{ck}}
 
     with s (..., V, V) the pairs of ratings by the same person, in either order, each rating with itself
-    among them. For :func:`alpha`, two ratings that one person gave other units are chance agreement as well:
-    where few people give different ratings, alpha is too small. Both are equal if everybody gave one rating.
+    among them. :func:`alpha` counts two ratings that one person gave different units as chance agreement as
+    well: where few people use the values differently, it is too small. Both are equal if everybody gave one
+    rating.
     NaN as alpha is, and if one person gave all ratings.
 
     Examples

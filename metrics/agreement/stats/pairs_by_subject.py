@@ -112,8 +112,8 @@ def cells_by_part(cells: Cells, table: Ratings, place: Ints, parts: int) -> tupl
 
 def pairs_of_one(table: Ratings, place: Ints, parts: int) -> Floats:
     """The pairs of two ratings by the same person in each part, in either order and each rating with itself
-    among them, (parts, V, V). Only ratings of units with several count. Those of nobody in particular are
-    taken as each another person's. `place` (R,): the part of each row.
+    among them, (parts, V, V). Only ratings of units with several count. Without an identified annotator,
+    each rating is taken to be another person's. `place` (R,): the part of each row.
 
     Examples
     --------
@@ -122,8 +122,7 @@ def pairs_of_one(table: Ratings, place: Ints, parts: int) -> Floats:
     >>> pairs_of_one(table, np.zeros(4, dtype=int), 1).tolist()
     [[[5.0, 0.0], [0.0, 1.0]]]
     """
-    number = table.numbered
-    paired = np.bincount(number, weights=table.counts.sum(axis=1))[number] > 1 if len(number) else number > 0
+    paired = table.ratings_of_unit > 1
     known = table.raters != UNKNOWN_ANNOTATOR
     found = np.zeros((parts, table.counts.shape[1], table.counts.shape[1]))
     alone = place[paired & ~known]

@@ -73,6 +73,12 @@ class Ratings:
         new = (np.diff(self.units) != 0) | (np.diff(self.clusters) != 0)
         return np.concatenate([[0], np.cumsum(new)])
 
+    @cached_property
+    def ratings_of_unit(self) -> Floats:
+        """How many ratings the unit of each row has in all, (R,)."""
+        ratings = np.bincount(self.numbered, weights=self.counts.sum(axis=1))
+        return np.asarray(ratings[self.numbered])
+
     def of(self, chosen: Bools | Ints | slice) -> Ratings:
         """The chosen rows."""
         if isinstance(chosen, slice) and chosen.indices(len(self.units)) == (0, len(self.units), 1):
@@ -93,8 +99,7 @@ def within(table: Ratings) -> Cells:
     >>> cells.sums.tolist()
     [[1.0, 1.0, 1.0, 0.0, 1.0, 3.0]]
     """
-    unit = table.numbered
-    ratings = np.bincount(unit, weights=table.counts.sum(axis=1))[unit]
+    ratings = table.ratings_of_unit
     weights = np.divide(1.0, ratings - 1, out=np.zeros(len(ratings)), where=ratings > 1)
     found = [_within(table.of(rows), weights[rows]) for rows in _blocks(table)]
     return _gathered(found, table.counts.shape[1] ** 2 + 2)

@@ -19,7 +19,7 @@ from metrics.core.stats.grouped_sums import add_up, distinct
 # The least variance, as a share of that of the images alone. The annotators' share of the variance is a
 # difference, which chance can make negative.
 _LEAST = 0.75
-# For each annotator but one, so many items count in the degrees of freedom of what is asked about many.
+# How many items count at most in degrees of freedom, for each annotator but one, if there are `many_items`.
 _ITEMS = 1.5
 # Sums of shares up to this are rounded zeros.
 _NOTHING = 1e-12

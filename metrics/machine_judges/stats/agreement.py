@@ -17,7 +17,7 @@ from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.estimates import Estimate, with_intervals
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import spread
-from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Floats
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
 from metrics.core.stats.clustered import NONE
 from metrics.core.stats.differences import Difference
 from metrics.core.stats.scales import COEFFICIENT, SHARE
@@ -112,7 +112,7 @@ def beside_each(
     """
     chosen = np.asarray(verdicts, dtype=np.int64)
     for rows, every, every_place, number in pairs_by_subject.tables(people, part_of, parts):
-        several = has_several(every)
+        several = every.ratings_of_unit > 1
         some, place = every.of(several), every_place[several]
         judge, judge_bounds = pairs_by_subject.cells_by_part(
             judge_cells(some, chosen[rows][several]), some, place, number
@@ -128,18 +128,6 @@ def beside_each(
                 level,
                 clustered,
             )
-
-
-def has_several(people: Ratings) -> Bools:
-    """Whether the unit of each row (R,) has two answers.
-
-    Examples
-    --------
-    >>> has_several(Ratings(np.eye(3, dtype=int), np.array([0, 0, 1]), np.zeros(3), np.arange(3))).tolist()
-    [True, True, False]
-    """
-    answers = np.bincount(people.numbered, weights=people.counts.sum(axis=1))
-    return np.asarray(answers[people.numbered] > 1)
 
 
 def _beside(

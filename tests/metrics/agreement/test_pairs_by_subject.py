@@ -145,3 +145,10 @@ def test_bad_input_is_refused_with_its_reason(part_of, asked, message):
         coefficients.within_each(
             table_of([[2, 0], [1, 1]]), part_of, [0, 1], parts=2, level="nominal", **asked
         )
+
+
+def test_the_ratings_of_a_unit_are_those_of_all_its_rows():
+    each = np.array([0, 0, 1, 2])
+    table = Ratings(np.array([[1, 0], [0, 2], [0, 1], [0, 0]]), each, each, np.arange(4))
+    assert table.ratings_of_unit.tolist() == [3, 3, 1, 0]
+    assert table.of(table.units > 2).ratings_of_unit.tolist() == []
