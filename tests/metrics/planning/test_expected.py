@@ -12,7 +12,7 @@ from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.scales import RATIO, SHARE
 from metrics.depiction import tendencies
 from metrics.depiction.likelihood_influences import likelihood_influences
-from metrics.planning import curves, pilot, sentences, stats
+from metrics.planning import charts, curves, pilot, sentences, stats
 from metrics.planning.curves import Costs, make_plan, work
 from metrics.planning.simulation import Design, logits_of, study, truth, with_agreement
 from metrics.planning.stats import MEASURES, Assumptions, _mean, expected
@@ -372,3 +372,21 @@ def test_people_who_are_not_identified_have_labels_of_their_own_below_0():
     labels = np.concatenate([side.annotators for side in sides])
     assert (labels < 0).all()
     assert len(np.unique(labels)) == 2 * 15 * 3
+
+
+def test_a_chart_draws_shares_in_per_cent_ratios_as_they_are_and_leaves_out_what_is_undefined():
+    plan = make_plan(SMALL, Costs(), ["l_stereo", "theta"], studies=4)
+    for points in plan.curves.values():
+        points[0].values["l_stereo"] = float("nan")
+    spec = charts.plan_chart(plan.curves, (), title="Planned", subtitle="").spec
+    for name, by, panels in zip(("l_stereo", "theta"), (100, 1), spec["vconcat"], strict=True):
+        for varied, panel in zip(charts.VARIED, panels["hconcat"], strict=True):
+            drawn = [row["y"] for row in panel["layer"][0]["data"]["values"]]
+            wanted = [by * point.values[name] for point in plan.curves[varied]]
+            assert drawn == [None if each != each else pytest.approx(each) for each in wanted]
+
+
+def test_the_spread_of_images_is_split_into_whole_images_and_the_rest():
+    large = Assumptions(replace(PILOT, images=300, people=80, of_images=1.0, of_whole_images=1.6))
+    found = pilot.estimate([(simulated(large, 1), large.kinds)])
+    assert (found.of_images, found.of_whole_images) == pytest.approx((1.0, 1.6), rel=0.25)

@@ -97,6 +97,21 @@ def test_a_pilot_fills_in_the_assumptions_and_is_named(client, lead):
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_the_images_of_a_group_are_at_least_those_that_the_form_asks_for(client, lead):
+    study = stored(simulated(Assumptions(Design(images=2, people=3, overlap=3)), 0), leads=[lead])
+    assert client.get(reverse("plan_study", args=[study.name])).context["form"]["images"].value() == 3
+
+
+def test_of_a_large_pilot_the_first_groups_with_enough_answers_are_read(lead, monkeypatch):
+    study = stored(simulated(PILOT, 0), leads=[lead])
+    frames = list(queries.read_depiction(study, by_response=True)) * 3
+    monkeypatch.setattr(queries, "read_depiction", lambda *_, **__: iter(frames))
+    for most, groups in ((24, 1), (25, 2), (1000, 3)):
+        monkeypatch.setattr(queries, "_MOST_ANSWERS", most)
+        assert queries.read_pilot(study).estimates.groups == groups
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_what_a_pilot_fills_in_is_within_the_limits_of_the_form(client, lead, monkeypatch):
     study = stored(simulated(PILOT, 0), leads=[lead])
     found = queries.read_pilot(study)
