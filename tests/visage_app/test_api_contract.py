@@ -107,11 +107,11 @@ def boundaries(operation) -> list:
 
 
 def once_each(cases: list) -> list:
-    """What Schemathesis makes of the same question comes once: an unknown parameter beside each known one, a
-    text beside every text that an option is not, and optional properties two, three, four together, which
-    are sent one by one and all together as well. A wrong value of a query parameter comes twice, beside a
-    value of every parameter and beside those alone that have to be there. Of these two, keep the second: it
-    can be refused for nothing else, and the first often is (for a cursor that is none)."""
+    """Ask each question once. Schemathesis sends an unknown parameter beside each known one, several texts
+    that are no option of a parameter, and optional properties two, three and four together, besides each
+    alone and all of them. It sends a wrong value of a query parameter twice: beside a value of every
+    parameter, and beside those alone that have to be there. Of these two, keep the second: it can be refused
+    for nothing else, and the first often is (for a cursor that is none)."""
     kept: dict[object, Any] = {}
     for case in cases:
         about = case.meta.phase.data
