@@ -8,7 +8,7 @@ from metrics.score_runs.metric import Metric, Parameter
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="agreement",
-        version=4,
+        version=5,
         title="Agreement between annotators",
         task="",
         unit=(

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from metrics.agreement.stats import coincidences
 from metrics.agreement.stats.coincidences import Level, ratio
 from metrics.agreement.stats.rated_pairs import Cells
-from metrics.core.stats.checks import Floats
-from metrics.core.stats.influence import Influences, influences
+from metrics.core.stats.checks import Floats, Ints
+from metrics.core.stats.grouped_sums import add_up, distinct
+from metrics.core.stats.influence import Clusters, Influences, influences
 
 Statistics = Callable[[Floats], Floats]
 """From sums (..., F) to statistics (..., M)."""
@@ -72,6 +73,67 @@ def influences_from(
         annotators=replace(people, change=people.change * np.sqrt(larger)),
         answers=found.answers * larger,
     )
+
+
+def influences_across(
+    cells: Cells, statistics: Statistics, *, mass: ArrayLike, step: ArrayLike, least: ArrayLike | None = None
+) -> Influences:
+    r"""`cell_influences` of pairs of people of two groups. Of the squared change of a person, `influences`
+    takes too much as chance of the images: what the person and another have in common about all images is in
+    it as well. Here it is at most
+
+    .. math:: a_j = \frac{1}{(1 - h_j)^2} \Bigl( \sum_i (d_{ij} - h_j d_i)^2
+                    - \sum_k \frac{(\sum_i d_{ijk})^2 - \sum_i d_{ijk}^2}{n_{jk} - 1} \Bigr)
+
+    with d the sums of influences by image i, person j and another person k, and n_{jk} the images that both
+    rated. An image adds d_ij - h_j d_i to the change of a person, since changes are centred. Products of two
+    images show what two people have in common (benchmarks/coverage_agreement.py).
+
+    Examples
+    --------
+    >>> cells = Cells(np.array([[1.0, 2.0], [2.0, 2.0]]), np.arange(2), np.array([3, 4]), np.array([5, 6]))
+    >>> found = influences_across(
+    ...     cells, lambda sums: sums[..., :1] / sums[..., 1:], mass=[2, 2], step=[0.25]
+    ... )
+    >>> found.annotators.labels.tolist(), found.answers.shape
+    ([3, 4, 5, 6], (4, 1))
+    """
+    derivatives = gradient(statistics, cells.total)
+    found = influences_from(cells, derivatives, mass=mass, step=step, least=least)
+    if not len(found.annotators.labels):
+        return found
+    chance = _chance_of_images(cells, cells.sums @ derivatives, found.annotators)
+    return replace(found, answers=np.minimum(found.answers, chance))
+
+
+def _chance_of_images(cells: Cells, values: Floats, people: Clusters) -> Floats:
+    """a of `influences_across`, (J, M), from the influences of each cell, `values` (R, M)."""
+    number, h = len(people.labels), people.mass[:, None]
+    images, image = distinct(cells.clusters)
+    by_image = add_up(values, image, len(images))
+    known = np.isin(np.column_stack([cells.first, cells.second]), people.labels)
+    first, second = (np.searchsorted(people.labels, each) for each in (cells.first, cells.second))
+    both = known.all(axis=1)
+    row = np.concatenate([np.flatnonzero(known[:, 0]), np.flatnonzero(known[:, 1])])
+    person = np.concatenate([first[known[:, 0]], second[known[:, 1]]])
+    of_image, of_person, by_cell = _cells(values[row], image[row], person, number)
+    centred = add_up(by_cell * (by_cell - 2 * h[of_person] * by_image[of_image]), of_person, number)
+    centred += h**2 * (by_image**2).sum(axis=0)
+    _, pair, by_trio = _cells(values[both], image[both], first[both] * number + second[both], number**2)
+    pairs, pair_of = distinct(pair)
+    whole, squares = add_up(by_trio, pair_of, len(pairs)), add_up(by_trio**2, pair_of, len(pairs))
+    shared = np.bincount(pair_of, minlength=len(pairs))[:, None]
+    in_common = np.where(shared > 1, (whole**2 - squares) / np.maximum(shared - 1, 1), 0.0)
+    for one in (pairs // number, pairs % number):
+        centred -= add_up(in_common, one, number)
+    left = np.where(h < 1 - 1e-9, 1 - h, np.nan)
+    return np.asarray(np.maximum(centred, 0.0) / left**2)
+
+
+def _cells(values: Floats, image: Ints, member: Ints, members: int) -> tuple[Ints, Ints, Floats]:
+    """The image and the member of each cell that there is, and the sum of `values` (R, M) in it."""
+    cells, cell = distinct(image * members + member)
+    return cells // members, cells % members, add_up(values, cell, len(cells))
 
 
 @dataclass(frozen=True)

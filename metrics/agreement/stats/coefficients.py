@@ -238,6 +238,7 @@ def between(
         step=step,
         least=least,
         scales=(SHARE, COEFFICIENT),
+        across=True,
     )
     other = np.asarray(second, dtype=np.bool_)
     sides = [_ratings_of_units(table, only=side) for side in (~other, other)]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.agreement.stats import rated_pairs
-from metrics.agreement.stats.cell_influences import Statistics, cell_influences
+from metrics.agreement.stats.cell_influences import Statistics, cell_influences, influences_across
 from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.stats import spread
 from metrics.core.stats.checks import Floats
@@ -62,14 +62,16 @@ def estimates_of(
     step: ArrayLike,
     least: ArrayLike | None = None,
     scales: Sequence[Scale],
+    across: bool = False,
 ) -> list[Estimate]:
     """The `statistics` of the sums of `cells`, with intervals: from influences if `clustered`, with `mass`,
-    `step` and `least` as in `cell_influences`, or from resamples. Raises ValueError for resamples without
-    `rng`."""
+    `step` and `least` as in `cell_influences`, or from resamples. `across`: the pairs are of people of two
+    groups. Raises ValueError for resamples without `rng`."""
     check_rng(resamples, rng)
     drawn: Spread | None = None
     if clustered and mass.any():
-        found = cell_influences(cells, statistics, mass=mass, step=step, least=least)
+        influences = influences_across if across else cell_influences
+        found = influences(cells, statistics, mass=mass, step=step, least=least)
         drawn = replace(found, many_items=True)
     elif rng is not None and resamples and cells.several_clusters:
         drawn = statistics(rated_pairs.resampled(cells, resamples=resamples, rng=rng))

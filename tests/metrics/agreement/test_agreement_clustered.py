@@ -1,7 +1,7 @@
 """Clustered intervals of agreement (PROTOCOL §10): the influences of images and annotators, and what the
 intervals made of them cover."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import product
 
@@ -84,27 +84,62 @@ def test_influences_are_the_derivatives_of_what_the_bootstrap_weighs(level):
     assert_derivatives(found, cells, statistics)
 
 
-def influences_made(monkeypatch):
+def influences_made(monkeypatch, name="cell_influences"):
     """The cells, the statistics and the influences of each estimate that is made from now on."""
     seen = []
-    real = estimates.cell_influences
+    real = getattr(estimates, name)
 
     def watched(cells, statistics, **more):
         seen.append((cells, statistics, real(cells, statistics, **more)))
         return seen[-1][-1]
 
-    monkeypatch.setattr(estimates, "cell_influences", watched)
+    monkeypatch.setattr(estimates, name, watched)
     return seen
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_influences_across_groups_are_the_derivatives_too(level, monkeypatch):
     table = on_images(rated(said_of(14, 7, seed=1, missing=0.3)))
-    seen = influences_made(monkeypatch)
+    seen = influences_made(monkeypatch, "influences_across")
     between(table, table.raters >= 4, VALUES, level=level, clustered=True)
     ((cells, statistics, found),) = seen
     assert_derivatives(found, cells, statistics)
     np.testing.assert_allclose(found.least, found.step * [1, 0.5])
+
+
+def test_across_groups_chance_of_images_leaves_out_what_two_people_have_in_common(monkeypatch):
+    """One by one, with people of both groups who are not identified and pairs that met once."""
+    people = [3, UNKNOWN_ANNOTATOR, 5, 4, UNKNOWN_ANNOTATOR, 8, 9]
+    table = on_images(rated(said_of(14, 7, seed=1, missing=0.6), people=people))
+    second = rated(said_of(14, 7, seed=1, missing=0.6)).raters >= 3
+    seen = influences_made(monkeypatch, "influences_across")
+    between(table, second, VALUES, level="interval", clustered=True)
+    ((cells, statistics, found),) = seen
+    d = cells.sums @ cell_influences.gradient(statistics, cells.total)
+    images, met, of_person = defaultdict(float), defaultdict(list), defaultdict(float)
+    together = defaultdict(float)
+    for value, image, *pair in zip(d, cells.clusters, cells.first, cells.second, strict=True):
+        images[image] += value
+        known = [who for who in pair if who >= 0]
+        for who in known:
+            of_person[image, who] += value
+        if len(known) == 2:
+            together[image, *known] += value
+    for (_, *pair), value in together.items():
+        met[tuple(pair)].append(value)
+    assert {len(values) for values in met.values()} == {1, 2}
+    labels = found.annotators.labels.tolist()
+    assert labels == [3, 4, 5, 8, 9]
+    for who, mass, squared in zip(labels, found.annotators.mass, found.answers, strict=True):
+        squares = sum((of_person[image, who] - mass * whole) ** 2 for image, whole in images.items())
+        common = sum(
+            (sum(values) ** 2 - sum(each**2 for each in values)) / (len(values) - 1)
+            for pair, values in met.items()
+            if who in pair and len(values) > 1
+        )
+        each = sum(of_person[image, who] ** 2 for image in images)
+        wanted = np.minimum(np.maximum(squares - common, 0) / (1 - mass) ** 2, each / (1 - mass))
+        np.testing.assert_allclose(squared, wanted, atol=1e-12)
 
 
 def test_an_image_counts_for_as_much_as_it_has_pairs(monkeypatch):
