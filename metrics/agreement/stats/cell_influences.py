@@ -87,7 +87,9 @@ def influences_across(
 
     with d the sums of influences by image i, person j and another person k, and n_{jk} the images that both
     rated. An image adds d_ij - h_j d_i to the change of a person, since changes are centred. Products of two
-    images show what two people have in common (benchmarks/coverage_agreement.py).
+    images show what two people have in common. That is an approximation: rows of two people hold what they
+    add to observed disagreement; what each adds to chance disagreement is in rows of their own
+    (benchmarks/coverage_agreement.py shows how well it does).
 
     Examples
     --------
