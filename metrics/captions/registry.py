@@ -91,7 +91,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="caption_agreement",
-        version=1,
+        version=2,
         title="Agreement of captions with people",
         clustering="images and annotators, by leaving out one at a time",
         task="depiction",

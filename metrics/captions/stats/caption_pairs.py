@@ -136,7 +136,8 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
     changes = {name: each.changes(pairs, responses_of[name]) for name, each in lost.items()}
     squares = {name: each.squares(pairs) for name, each in lost.items()}
     by_image = (changes["image"] ** 2).sum()
-    too_much = (1 - _of_variance(_times_selected(groups))) * squares["image"].sum()
+    times = _times_selected(groups)
+    too_much = (1 - _of_variance(times)) * squares["image"].sum()
     changes["image"] *= np.sqrt(max(1 - too_much / by_image, 0.25)) if by_image else 1.0
     h = responses_of["person"] / responses
     if known.sum() == 1 and h[known][0] < 1:  # as in `influence.influences`
@@ -157,6 +158,8 @@ def agreement_influences(groups: Sequence[JudgedPairs]) -> Influences:
         answer_mass=add_up((responses_of["cell"] / responses) ** 2, cell_person, len(people))[known],
         step=np.array([1 / max(pairs[1], 1)]),
         least=np.array([1 / max(pairs[1], 1)]),
+        most_freedom=_most_freedom(pairs, times),
+        many_items=True,
     )
 
 
@@ -237,6 +240,15 @@ def _of_variance(times: Ints) -> float:
     once, twice, thrice = (int((times == number).sum()) for number in (1, 2, 3))
     more = 7 / 8 * once - twice / 2 + thrice / 8
     return min(max(more / once, 0.25), 1.0) if once else 1.0
+
+
+def _most_freedom(pairs: Ints, times: Ints) -> float:
+    """What the degrees of freedom are limited to. What images contribute is found from the f pairs that one
+    image alone has. The variance of a count f is f, so that it is known as well as from 2 f² / f answers. At
+    an end of the scale the interval is that of a count of 0, which does not need it."""
+    if pairs[0] in (0, pairs[1]):
+        return float("inf")
+    return 2.0 * max(int((times == 1).sum()), 1)
 
 
 def _jackknifed(changes: Floats) -> Floats:

@@ -132,6 +132,25 @@ def test_without_an_image_or_an_annotator_pairs_are_lost_as_if_asked_again():
     assert np.sqrt(0.25) * np.sqrt(7 / 8) <= ratio[0] <= np.sqrt(7 / 8)
 
 
+@pytest.mark.parametrize(
+    ("selected", "most"),
+    [
+        ([[1, 1, 1, 0], [0, 0, 1, 0]], 4),  # two pairs that one image alone has
+        ([[1, 1, 0, 0], [1, 0, 0, 0]], 2),
+        ([[1, 1, 0, 0], [1, 1, 0, 0]], 2),  # none: known no better than from one
+        ([[0, 0, 0, 0], [0, 0, 0, 0]], np.inf),
+        ([[1, 1, 1, 1], [1, 1, 0, 1]], np.inf),
+    ],
+)
+def test_images_are_known_as_well_as_the_pairs_are_many_that_one_alone_has(selected, most):
+    every = np.ones((2, 4), dtype=bool)
+    one = caption_pairs.JudgedPairs(every, np.array(selected) > 0, every, np.array([0, 1]), np.array([7, 8]))
+    found = caption_pairs.agreement_influences([one])
+    assert found.most_freedom == most
+    # images of all groups may be many more than people
+    assert found.many_items
+
+
 def test_an_agreement_of_nothing_or_of_one_person_has_no_interval_and_groups_share_people():
     one = judged(4)
     alone = caption_pairs.JudgedPairs(one.named, one.selected, one.shown, one.images, 0 * one.annotators)
