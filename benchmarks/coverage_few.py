@@ -3,9 +3,9 @@
     python -m benchmarks.coverage_few [--studies 1000] [--intervals clustered|bootstrap|both]
 
 Each item has one true label of four. Whoever knows it says it, everybody with a probability of their own
-(normal), and guesses otherwise; two groups of people, who have nobody in common, rate all of 60 items. Alpha
-of the population is the square of the mean share of those who know, and the truth is the difference of two
-such squares.
+(normal, cut off at 0 and 1), and guesses otherwise; two groups of people, who have nobody in common, rate all
+of 60 items. Alpha of the population is the square of the mean probability, and the truth is the difference of
+two such squares.
 
 Written to benchmarks/results/coverage-few.json; docs/coverage.md has the table.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from metrics.agreement.stats.rated_pairs import Ratings
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats, Ints
 
 VALUES = (0, 1, 2, 3)
+_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,23 @@ class Groups:
     items: int = 60
 
     @property
+    def alphas(self) -> tuple[float, float]:
+        """Of endless people of either group about endless items."""
+        first, second = (_mean_cut_off(mean, self.spread) ** 2 for mean in self.knows)
+        return first, second
+
+    @property
     def truth(self) -> float:
-        return self.knows[0] ** 2 - self.knows[1] ** 2
+        return self.alphas[0] - self.alphas[1]
+
+
+def _mean_cut_off(mean: float, spread: float) -> float:
+    """The mean of a normal value that is cut off at 0 and 1."""
+    if not spread:
+        return mean
+    low, high = -mean / spread, (1 - mean) / spread
+    inside = mean * (_NORMAL.cdf(high) - _NORMAL.cdf(low)) + spread * (_NORMAL.pdf(low) - _NORMAL.pdf(high))
+    return inside + 1 - _NORMAL.cdf(high)
 
 
 DESIGNS = {
@@ -132,7 +149,7 @@ def measured(groups: Groups, *, studies: int, resamples: int, method: str, seed:
                 "alpha": [Estimate(alpha.value, alpha.interval)],
             }
 
-    true = {"difference of alpha": groups.truth, "alpha": groups.knows[0] ** 2}
+    true = {"difference of alpha": groups.truth, "alpha": groups.alphas[0]}
     return coverage_tables.summaries(true, simulated())
 
 

@@ -49,6 +49,13 @@ def test_bad_input_is_refused_with_its_numbers():
         paired_resampled(cells, none, resamples=3, rng=np.random.default_rng(0))
 
 
+@pytest.mark.parametrize(("knows", "spread"), [((0.7, 0.2), 0.25), ((0.85, 0.55), 0.0)])
+def test_the_true_alphas_are_those_of_endless_people(knows, spread):
+    drawn = np.random.default_rng(1).normal(knows, spread, (1_000_000, 2))
+    endless = np.clip(drawn, 0, 1).mean(axis=0) ** 2
+    assert Groups(knows=knows, spread=spread).alphas == pytest.approx(tuple(endless), abs=1e-3)
+
+
 def test_the_other_way_round_only_the_sign_changes():
     first, second = simulated(1, knows=(0.9, 0.6))
     one, other = found(first, second, resamples=999), found(second, first, resamples=999)
