@@ -73,22 +73,23 @@ def study(
     one. `judges` (G,): groups with the same number are judged by the same people."""
     found = []
     people = design.of_people * rng.normal(size=(int(judges.max()) + 1, 2, design.people))
-    for more, whose in zip(LIKELIER, judges.tolist(), strict=True):
-        effects, first = people[whose], whose * design.people
+    for group, (more, whose) in enumerate(zip(LIKELIER, judges.tolist(), strict=True)):
+        effects, first, image = people[whose], whose * design.people, 1000 * group
         images = design.of_images * rng.normal(size=(2, design.images, len(design.logits)))
         seen = design.logits + more * STEREO + images
         found.append(
             (
-                judged(design, rng, seen[0], people=effects[0], first_person=first),
+                judged(design, rng, seen[0], people=effects[0], first_image=image, first_person=first),
                 judged(
                     *(design, rng, seen[1] - SHIFT * STEREO),
                     people=effects[0],
-                    first_image=10_000,
+                    first_image=10_000 + image,
                     first_person=first,
                 ),
                 judged(
                     *(design, rng, seen[0] - SHIFT * STEREO),
                     people=effects[1],
+                    first_image=image,
                     first_person=100_000 + first,
                 ),
             )

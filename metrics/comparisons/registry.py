@@ -47,7 +47,7 @@ _PRINTED = (
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="tendency_difference",
-        version=3,
+        version=4,
         title="Difference of two stereotypical tendencies",
         task="depiction",
         unit=(
@@ -103,7 +103,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="tendency_contrast",
-        version=2,
+        version=3,
         title="Stereotypical likelihood of a group or region against the others",
         task="depiction",
         unit="difference of shares, -1 to 1",
@@ -137,7 +137,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="offensiveness_difference",
-        version=2,
+        version=3,
         title="Difference in offensiveness of depictions",
         task="depiction",
         unit="points of the offensiveness scale (-1 to 4), weighted by l_stereo; their difference",
@@ -183,7 +183,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         name="offensiveness_contrast",
-        version=2,
+        version=3,
         title="Offensiveness of a group's or region's depiction against the others",
         task="depiction",
         unit="points of the offensiveness scale (-1 to 4), weighted by l_stereo; their difference",

@@ -137,7 +137,7 @@ def _of_kind(kind: Kind, alone: str) -> _OfKind:
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="tendency_league",
-        version=2,
+        version=3,
         title="League of models by stereotypical likelihood, tendency and offensiveness",
         task="depiction",
         unit=(

@@ -269,6 +269,19 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
     )
 
 
+def total_over_groups(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
+    """`total` of scores of different groups, whose images together may be many more than annotators.
+
+    Examples
+    --------
+    >>> one, other = (influences([[0.5], [-0.5]], images=[i, i + 1], annotators=[7, 8]) for i in (0, 2))
+    >>> total_over_groups([(0.5, one), (0.5, other)]).many_items, total_over_groups([(1, one)]).many_items
+    (True, False)
+    """
+    found = total(parts)
+    return replace(found, many_items=found.many_items or len(parts) > 1)
+
+
 def _united(shares: Sequence[float], parts: Sequence[Clusters]) -> Clusters:
     labels, place = distinct(np.concatenate([part.labels for part in parts]))
     mass = np.concatenate([share * part.mass for share, part in zip(shares, parts, strict=True)])

@@ -98,7 +98,7 @@ _NAMES = (
 METRICS: tuple[Metric, ...] = (
     Metric(
         name="judge_scores",
-        version=3,
+        version=4,
         title="Scores from a machine judge's answers",
         source=SOURCE,
         unit="that of the score of people; of differences too, of theta a logarithm",

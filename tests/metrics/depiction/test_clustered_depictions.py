@@ -81,6 +81,7 @@ def test_the_influences_on_a_mean_are_those_of_each_group_by_its_share():
     assert both.images.change == pytest.approx(np.concatenate([one.images.change for one in apart]) / 2)
     assert both.annotators.change == pytest.approx(sum(one.annotators.change for one in apart) / 2)
     assert both.images.mass.sum() == pytest.approx(1)
+    assert [each.many_items for each in (both, *apart)] == [True, False, False]
 
 
 def tendency(selected, *, identified=True, images=6, people=4):

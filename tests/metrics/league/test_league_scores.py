@@ -165,6 +165,14 @@ def test_o_is_over_the_groups_that_have_one_in_all_models():
     assert found["", "model: b/images-b", "theta_rank"].value == 2
 
 
+def test_o_of_stereotypes_rated_alike_is_as_sure_as_l():
+    """Images of several groups may be many more than people, in both."""
+    worlds.model_study("a", {"Mexican": 0.9, "Nepali": 0.6}, worlds.annotators()[:4])
+    found = league("a")
+    mean, o = (found["", "model: a/images-a", name] for name in ("l_stereo", "o"))
+    assert (o.low, o.value, o.high) == pytest.approx((2 * mean.low, 2 * mean.value, 2 * mean.high))
+
+
 def test_other_attributes_are_counted():
     people = worlds.annotators()
     worlds.model_study("a", {"Mexican": 0.9}, people)
