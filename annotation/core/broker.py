@@ -1,11 +1,21 @@
-"""Messages in the broker's queues. Database rows decide what is done; a message only wakes a worker
-(DESIGN §6)."""
+"""Messages in the broker's queues, and the end of Celery's worker. Database rows decide what is done; a message
+only wakes a worker (DESIGN §6)."""
 
+import threading
 from collections.abc import Iterable
 from typing import Any
 
 from amqp.exceptions import ChannelError
 from celery import Task, current_app
+from celery.signals import worker_shutting_down
+
+worker_stops = threading.Event()
+"""Set when the worker is asked to stop. What takes long looks at it, and gives back what is not done."""
+
+
+@worker_shutting_down.connect
+def _stop(**_: Any) -> None:
+    worker_stops.set()
 
 
 def message_count(queue: str) -> int:

@@ -1,10 +1,6 @@
 """Celery task for exports. The message only wakes a worker; the database row decides what is done."""
 
-import threading
-from typing import Any
-
 from celery import shared_task
-from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import transaction
 
@@ -14,19 +10,12 @@ from annotation.exports.services import jobs as export_jobs
 from annotation.models import ExportJob
 
 QUEUE = "default"
-_stopping = threading.Event()
-
-
-@worker_shutting_down.connect
-def _stop(**_: Any) -> None:
-    """A worker that shuts down returns its unfinished export."""
-    _stopping.set()
 
 
 @shared_task(name="annotation.tasks.make_export")
 def make_export(job_id: int) -> None:
     """Make one export, if it is still waiting."""
-    job = export_jobs.make(job_id=job_id, stopping=_stopping.is_set)
+    job = export_jobs.make(job_id=job_id, stopping=broker.worker_stops.is_set)
     if job is not None and job.state == JobState.PENDING:
         make_export.delay(job_id)
 

@@ -1,10 +1,6 @@
 """Celery task for imports. The message only wakes a worker; the database row decides what is done."""
 
-import threading
-from typing import Any
-
 from celery import shared_task
-from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import transaction
 
@@ -14,19 +10,12 @@ from annotation.imports.services import jobs
 from annotation.models import CatalogueImport
 
 QUEUE = "default"
-_stopping = threading.Event()
-
-
-@worker_shutting_down.connect
-def _stop(**_: Any) -> None:
-    """A worker that shuts down returns its unfinished import."""
-    _stopping.set()
 
 
 @shared_task(name="annotation.tasks.import_catalogue")
 def import_catalogue(job_id: int) -> None:
     """Do one import, if it is still waiting."""
-    job = jobs.work(job_id=job_id, stopping=_stopping.is_set)
+    job = jobs.work(job_id=job_id, stopping=broker.worker_stops.is_set)
     if job is not None and job.state == JobState.PENDING:
         import_catalogue.delay(job_id)
 

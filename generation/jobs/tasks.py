@@ -1,11 +1,7 @@
 """Celery task for runs. The message only wakes a worker; the rows decide (docs/adr/0007-generation.md)."""
 
-import threading
-from typing import Any
-
 from billiard import current_process
 from celery import shared_task
-from celery.signals import worker_shutting_down
 from celery.worker import state as worker_state
 from django.conf import settings
 from django.db import transaction
@@ -16,13 +12,6 @@ from generation.jobs.services.sickness import WorkerIll
 from generation.models import Run, RunState
 
 QUEUE = "gpu"
-_stopping = threading.Event()
-
-
-@worker_shutting_down.connect
-def _stop(**_: Any) -> None:
-    """A worker that is asked to stop does so after the current batch, not after the time slice."""
-    _stopping.set()
 
 
 # Brokers and settings know this name, so it stays when the function moves.
@@ -37,7 +26,12 @@ def work_slice(run_id: int) -> None:
     if not queued_messages() and run_id in work.runs_needing_work():
         work_slice.delay(run_id)
     try:
-        work.work(run_id=work.next_run(run_id), seconds=settings.JOB_SLICE_SECONDS, stopping=_stopping.is_set)
+        # a worker that is asked to stop does so after the current batch, not after the time slice
+        work.work(
+            run_id=work.next_run(run_id),
+            seconds=settings.JOB_SLICE_SECONDS,
+            stopping=broker.worker_stops.is_set,
+        )
     except WorkerIll:
         _end_process()
     if run_id in work.runs_needing_work():
@@ -48,7 +42,7 @@ def _end_process() -> None:
     """End Celery's worker after this message, with an exit code that makes its supervisor start another."""
     if current_process().name != "MainProcess":
         raise SystemExit(1)  # of a pool: another process takes its place
-    _stopping.set()
+    broker.worker_stops.set()
     worker_state.should_stop = 1  # type: ignore[assignment] # the exit code; the stubs know None alone
 
 

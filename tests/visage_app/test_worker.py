@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings as django_settings
@@ -125,6 +127,19 @@ def test_a_duty_that_fails_is_logged_and_the_others_are_done(waiting_run, monkey
         call_command("worker", "--once")
     assert "returning expired leases failed" in caplog.text
     assert ScoreRun.objects.get().state == JobState.DONE
+
+
+def test_it_rests_only_when_nothing_was_done(db, monkeypatch):
+    command, done, rested = worker.Command(), [2, 1, 0], []
+
+    def rest(seconds):
+        rested.append(done.copy())
+        command._stopping = True
+
+    monkeypatch.setattr(worker, "time", SimpleNamespace(sleep=rest))
+    monkeypatch.setattr(worker.workers, "reporting", lambda queue: nullcontext())
+    command._repeat([("counting", lambda: done.pop(0))], queue="default", once=False)
+    assert rested == [[]]
 
 
 def test_a_run_that_always_fails_does_not_keep_the_worker_from_the_next(db, monkeypatch):

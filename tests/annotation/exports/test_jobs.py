@@ -265,10 +265,10 @@ def test_a_message_that_was_lost_is_sent_again_and_only_then(admin, rung, monkey
 
 def test_an_export_that_begins_anew_is_rung_for_again(admin, rung, monkeypatch):
     job = asked(depiction(), admin)
-    monkeypatch.setattr(exports_tasks._stopping, "is_set", lambda: True)
+    monkeypatch.setattr(exports_tasks.broker.worker_stops, "is_set", lambda: True)
     exports_tasks.make_export(job.pk)
     assert rung == [job.pk]
-    monkeypatch.setattr(exports_tasks._stopping, "is_set", lambda: False)
+    monkeypatch.setattr(exports_tasks.broker.worker_stops, "is_set", lambda: False)
     exports_tasks.make_export(job.pk)
     assert rung == [job.pk]
     job.refresh_from_db()

@@ -128,3 +128,18 @@ def test_a_storage_that_is_no_folder_keeps_it_under_the_same_name(settings):
     assert default_storage.listdir("images")[1] == [NAME.removeprefix("images/")]
     leftover(settings, hours=25)  # not this storage's
     assert image_files.sweep_unfinished() == 0
+
+
+def test_what_another_process_mends_at_the_same_time_is_kept_once(settings, monkeypatch):
+    elsewhere(settings)
+    default_storage.save(NAME, ContentFile(b"damaged"))
+    delete = InMemoryStorage.delete
+
+    def mended_by_another(storage, name):
+        delete(storage, name)
+        if name == NAME:
+            storage.save(NAME, ContentFile(DATA))
+
+    monkeypatch.setattr(InMemoryStorage, "delete", mended_by_another)
+    assert image_files.store(DATA)[0] == NAME
+    assert default_storage.listdir("images")[1] == [NAME.removeprefix("images/")]

@@ -373,7 +373,7 @@ def test_the_task_does_one_import(tmp_path, lead, monkeypatch):
     assert job.state == JobState.DONE
     tasks.import_catalogue(job.pk)  # nothing is left to do
     assert again == []
-    monkeypatch.setattr(tasks._stopping, "is_set", lambda: True)
+    monkeypatch.setattr(tasks.broker.worker_stops, "is_set", lambda: True)
     job = seegull(tmp_path, lead)
     tasks.import_catalogue(job.pk)
     assert again == [job.pk], "another worker goes on"

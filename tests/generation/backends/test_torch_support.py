@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from generation.backends import torch_support
-from generation.backends.base import About, BackendError
+from generation.backends.base import About, BackendError, OutOfMemory
 from generation.backends.torch_support import FullBatches, import_library, settle
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
 
@@ -29,6 +29,14 @@ def settings(torch) -> dict[str, object]:
 
 FAST = {"search": True, "deterministic": False, "products": "high"}
 REPEATABLE = {"search": False, "deterministic": True, "products": "highest"}
+
+
+@pytest.mark.parametrize("text", ["CUDA error: out of memory", "DefaultCPUAllocator: can't allocate memory"])
+def test_errors_that_only_say_that_memory_is_full_are_known_by_their_words(tiny_models, text):
+    with pytest.raises(OutOfMemory, match=text), torch_support.memory_errors_translated():
+        raise RuntimeError(text)
+    with pytest.raises(RuntimeError, match="illegal memory access"), torch_support.memory_errors_translated():
+        raise RuntimeError("CUDA error: an illegal memory access")
 
 
 @pytest.mark.parametrize("kind", [ImageRecipe, CaptionRecipe, EmbeddingRecipe])

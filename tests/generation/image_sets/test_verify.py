@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.core.leases import JobState
-from annotation.models import IdentityGroup, Image, ImageSet
+from annotation.models import AuditEvent, IdentityGroup, Image, ImageSet
 from generation.image_sets import services as verify
 from generation.jobs import png
 from generation.jobs.services import work
@@ -143,6 +143,8 @@ def test_what_a_model_said_of_a_lost_picture_is_not_asked_again(made, key):
     of_image.update(key=key, group=image.group if key else None, number=1 if key else 0)
     found = verify.regenerate(lost=[image], by=None)
     assert (found.runs, found.jobs, found.uploaded) == ((drawn,), 1, ())
+    logged = AuditEvent.objects.get(what="pictures made again")
+    assert logged.details == {"run": drawn.pk, "images": 1}
     said.refresh_from_db()
     assert said.state == RunState.DONE
     assert of_image.get().state == JobState.DONE

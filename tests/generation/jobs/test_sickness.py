@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -201,7 +202,7 @@ def test_celerys_worker_ends_after_the_message_and_sends_another_for_the_rest(
     monkeypatch.setattr(tasks, "queued_messages", lambda: 1)
     monkeypatch.setattr(tasks.work_slice, "delay", sent.append)
     monkeypatch.setattr(tasks.worker_state, "should_stop", None)
-    monkeypatch.setattr(tasks, "_stopping", type(tasks._stopping)())
+    monkeypatch.setattr(tasks.broker, "worker_stops", threading.Event())
     tasks.work_slice(run.pk)
     assert tasks.worker_state.should_stop == 1
     assert sent == [run.pk]
