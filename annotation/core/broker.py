@@ -1,5 +1,5 @@
-"""Messages in the broker's queues, and the end of Celery's worker. Database rows decide what is done; a message
-only wakes a worker (DESIGN §6)."""
+"""Messages in the broker's queues, and the end of Celery's worker. Database rows decide what is done; a
+message only wakes a worker (DESIGN §6)."""
 
 import threading
 from collections.abc import Iterable
