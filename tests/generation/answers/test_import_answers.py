@@ -250,6 +250,20 @@ def test_the_same_file_again_changes_nothing_and_another_one_is_refused(write):
     assert Answer.objects.count() == 4
 
 
+def test_what_somebody_else_imports_at_the_same_time_is_one_run(write, monkeypatch):
+    path = write(TWO)
+    load(path)
+    looked, real = [], imported_runs.ImportedRun.existing
+
+    def not_there_yet(run):
+        looked.append(run)
+        return real(run) if len(looked) > 1 else None
+
+    monkeypatch.setattr(imported_runs.ImportedRun, "existing", not_there_yet)
+    assert "Nothing to do" in load(path)
+    assert (len(looked), Run.objects.count(), Answer.objects.count()) == (2, 1, 2)
+
+
 def test_a_failure_while_it_is_stored_leaves_nothing(write, monkeypatch):
     monkeypatch.setattr(imported_runs, "_PER_BATCH", 2)
     real, calls = Answer.objects.bulk_create, []
