@@ -1,6 +1,7 @@
 """Roles of accounts: given and taken with a record, and never so that nobody is left in charge."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -71,6 +72,7 @@ def test_who_was_demoted_meanwhile_changes_nothing(admin):
 
 def test_what_is_noted_of_an_account_that_takes_no_part_names_it(admin):
     user = factories.user("amal")
+    factories.annotator(user=factories.user("another"))
     accounts.set_active(user=user, on=False, by=admin)
     accounts.set_active(user=user, on=True, by=admin)
     accounts.password_link(user=user, by=admin)
@@ -122,6 +124,7 @@ def test_a_lead_is_made_and_unmade_but_not_of_what_they_take_part_in(admin):
     user = factories.user()
     study, answered = factories.rating_study(), factories.rating_study()
     factories.enrolment(answered, user=user)
+    factories.enrolment(study, user=factories.user("another"))
     assert accounts.set_lead(user=user, study=study, on=True, by=admin)
     assert policies.leads(fresh(user), study)
     with pytest.raises(AccountRefused, match="take part"):
@@ -153,6 +156,9 @@ def test_switching_off_ends_sessions_tokens_and_leases_and_names_no_annotator(ad
     ApiToken.objects.create(
         user=user, name="mine", prefix="p", digest="0" * 64, expires_at=timezone.now(), scopes=["read"]
     )
+    long_ago = timezone.now() - timedelta(days=9)
+    ended = {"name": "old", "prefix": "o", "digest": "2" * 64, "expires_at": long_ago, "revoked_at": long_ago}
+    ApiToken.objects.create(user=user, scopes=["read"], **ended)
     other = Client()
     other.force_login(admin)
     others = ApiToken.objects.create(
@@ -163,6 +169,7 @@ def test_switching_off_ends_sessions_tokens_and_leases_and_names_no_annotator(ad
     assert client.get("/").status_code == 302, "out at once"
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
     assert list(ApiToken.objects.filter(revoked_at__isnull=True)) == [others], "nobody else's"
+    assert ApiToken.objects.get(name="old").revoked_at == long_ago
     assert other.get("/people/").status_code == 200
     assert accounts.set_active(user=user, on=True, by=admin)
     assert client.get("/").status_code == 302, "the old session is gone for good"

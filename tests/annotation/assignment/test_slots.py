@@ -140,6 +140,20 @@ def test_a_lease_that_was_renewed_meanwhile_is_not_returned():
     assert slots.release_expired(now=start + timedelta(minutes=61)) == 0
 
 
+def test_only_what_is_leased_goes_back_to_the_queue():
+    of = factories.study()
+    rated(of, units=2)
+    filled, leased = slots.lease(enrolment=factories.enrolment(of), wanted=2)
+    Slot.objects.filter(pk=filled.pk).update(
+        state=SlotState.FILLED, lease_key=None, leased_at=None, lease_expires_at=None
+    )
+    before = Slot.objects.filter(pk=filled.pk).values().get()
+    assert slots.return_to_queue(Slot.objects.filter(study=of)) == 1
+    assert Slot.objects.filter(pk=filled.pk).values().get() == before
+    leased.refresh_from_db()
+    assert (leased.state, leased.annotator) == (SlotState.OPEN, None)
+
+
 @pytest.mark.parametrize("status", [StudyStatus.DRAFT, StudyStatus.PAUSED, StudyStatus.CLOSED])
 def test_nothing_is_given_out_of_a_study_that_is_not_open(status):
     of = factories.study(status=status)

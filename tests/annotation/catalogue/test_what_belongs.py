@@ -8,7 +8,7 @@ from annotation.catalogue import queries, services
 from annotation.catalogue.forms import AssociationFilters, SuccessorForm
 from annotation.catalogue.keyset import stretch
 from annotation.catalogue.source_form import SourceForm
-from annotation.models import AuditEvent, IdentityGroup
+from annotation.models import Association, AuditEvent, IdentityGroup
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 
@@ -156,9 +156,11 @@ def test_what_becomes_of_a_source_is_noted_with_its_successor_and_its_pairs(lead
     newer = factories.source("newer")
     factories.association(from_source=mine, text="hat")
     factories.association(from_source=mine, text="poor")
+    stays = factories.association(from_source=newer, text="hat")
     for successor in (newer, None):
         services.supersede_source(source=mine, successor=successor, by=lead)
     assert services.delete_source(source=mine, by=lead) == 2
+    assert list(Association.objects.all()) == [stays]
     assert [event.details for event in AuditEvent.objects.order_by("pk")] == [
         {"source": "mine", "successor": "newer"},
         {"source": "mine", "successor": "–"},

@@ -71,6 +71,13 @@ def test_the_same_again_changes_nothing_and_says_so(tmp_path, lead):
     assert Source.objects.get().owner is None, "who brought nothing in does not own it"
 
 
+def test_who_brings_a_source_in_owns_no_other(tmp_path, lead):
+    others = factories.source("came-with-the-program")
+    jobs.work(job_id=seegull(tmp_path, lead).pk)
+    others.refresh_from_db()
+    assert others.owner is None
+
+
 def test_a_source_stays_its_owners_also_if_another_fills_it(tmp_path, lead, monkeypatch):
     job = seegull(tmp_path, factories.user("other", lead=True), source=" mine ")
     true = jobs.import_associations

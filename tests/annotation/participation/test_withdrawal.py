@@ -1,6 +1,7 @@
 """Leaving a study: only stopping, or taking one's answers out of the data (services/withdrawals.py)."""
 
 import csv
+from datetime import timedelta
 from io import StringIO
 
 import pytest
@@ -133,6 +134,13 @@ def test_their_own_words_are_erased_and_their_consent_ends(study, amal):
     assert Consent.objects.get().withdrawn_at is not None
 
 
+def test_a_consent_that_ended_before_ended_then(study, amal):
+    before = timezone.now() - timedelta(days=1)
+    Consent.objects.update(given_at=before - timedelta(days=1), withdrawn_at=before)
+    withdraw(amal, study)
+    assert Consent.objects.get().withdrawn_at == before
+
+
 def test_the_enrolment_that_stays_says_nothing_about_the_person(study, amal):
     Enrolment.objects.update(
         crowd_participant="5f8d0c1e-participant",
@@ -192,11 +200,12 @@ def test_slots_that_are_open_again_keep_their_order(study):
 
 def test_what_others_did_in_the_study_is_left_alone(study, amal):
     other = factories.enrolment(study, consented=True)
-    kept = answer(other)
+    kept = answer(other, justification="so did mine")
     skip(other)
     withdraw(amal, study)
     kept.refresh_from_db()
     assert (kept.withdrawn_at, kept.slot.state) == (None, SlotState.FILLED)
+    assert kept.judgements.get().justification == "so did mine"
     assert Consent.objects.filter(withdrawn_at__isnull=True).count() == 1
     assert Skip.objects.count() == 1
 

@@ -109,6 +109,16 @@ def recovery_codes(page) -> list[str]:
     return re.findall(r"<li><code>([a-z0-9]{5}-[a-z0-9]{5})</code>", page.text)
 
 
+def test_what_others_have_set_up_stays(amal):
+    other, key = factories.user("basim"), "02" * 20
+    codes = second_factor.set_up(user=other, key=key, code=code(key), password=PASSWORD)[1]
+    assert second_factor.codes_left(amal) == len(amal.recovery)
+    assert second_factor.remove(user=amal, by=None)
+    assert not second_factor.device_of(amal)
+    assert second_factor.device_of(other)
+    assert second_factor.codes_left(other) == len(codes)
+
+
 class TestSettingUp:
     def test_by_a_picture_or_the_secret_a_code_and_the_password(self, client):
         user = factories.user("amal")
