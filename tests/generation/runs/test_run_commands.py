@@ -59,14 +59,15 @@ class TestReading:
         assert "To make     0 of 6 images and 1 of 2 texts; 7 are already planned or made" in told
         assert (Embedding.objects.count(), TextEmbedding.objects.count()) == (6, 3)
 
-    def test_another_run_over_the_same_images_and_texts_leaves_those_before_as_they_are(self, drawn, tmp_path):
+    def test_another_run_over_the_same_images_and_texts_leaves_those_before(self, drawn, tmp_path):
         texts = tmp_path / "texts.txt"
         texts.write_text("a hat\n", encoding="utf-8")
         for model in ("one", "two"):
             command("embed", "drawn", "--backend", "fake", "--model", model, "--texts", str(texts))
         for count in ("1", "2"):
             command("caption", "drawn", "--backend", "fake", "--count", count)
-        assert (Embedding.objects.count(), TextEmbedding.objects.count(), Caption.objects.count()) == (12, 2, 18)
+        assert (Embedding.objects.count(), TextEmbedding.objects.count()) == (12, 2)
+        assert Caption.objects.count() == 6 + 12
 
     def test_texts_are_read_from_the_terminal(self, drawn, monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.StringIO("one\ntwo\n"))

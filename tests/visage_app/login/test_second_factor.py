@@ -113,7 +113,9 @@ def test_what_others_have_set_up_stays(amal):
     other, key = factories.user("basim"), "02" * 20
     codes = second_factor.set_up(user=other, key=key, code=code(key), password=PASSWORD)[1]
     assert second_factor.codes_left(amal) == len(amal.recovery)
+    factories.annotator(user=other)
     assert second_factor.remove(user=amal, by=None)
+    assert AuditEvent.objects.get(what="second factor removed").details == {"account": amal.pk}
     assert not second_factor.device_of(amal)
     assert second_factor.device_of(other)
     assert second_factor.codes_left(other) == len(codes)
