@@ -3,6 +3,7 @@
 import pytest
 from django.contrib import admin as django_admin
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -182,6 +183,9 @@ def test_roles_changed_here_are_recorded_as_anywhere(client, admin):
     client.post(page, fields(user, is_superuser=False, leads=[]))
     user.refresh_from_db()
     assert (user.is_superuser, user.is_staff, study.leads.count()) == (False, False, 0)
+    others = Permission.objects.filter(content_type__app_label="annotation").exclude(codename="add_study")
+    user.user_permissions.add(others.first())
+    assert 'name="may_set_up" id="id_may_set_up">' in client.get(page).text, "it is another permission"
     told = AuditEvent.objects.order_by("pk").values_list("what", "details")
     assert [what for what, _details in told] == [
         *("may set up studies", "lead made", "admin made"),

@@ -27,6 +27,14 @@ def test_open_to_somebody_is_what_they_can_join_or_have_joined_each_once():
     assert sorted(study.name for study in policies.studies_open_to(amal)) == ["joined", "stays"]
 
 
+def test_by_invitation_those_annotate_who_are_enrolled_themselves():
+    study, amal = factories.study(self_enrol=False), factories.user()
+    factories.enrolment(study, user=factories.user())
+    assert not policies.may_annotate(amal, study)
+    factories.enrolment(study, user=amal)
+    assert policies.may_annotate(amal, study)
+
+
 def test_an_account_that_was_switched_off_sets_up_nothing():
     user = factories.user(lead=True)
     assert policies.may_create_studies(user)

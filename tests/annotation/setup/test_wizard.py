@@ -105,6 +105,13 @@ def test_the_pages_make_and_open_a_study_that_its_maker_leads(begun, fill, clien
     assert setup_services.documents(user=lead) == {}
 
 
+def test_only_a_study_of_the_same_name_is_in_the_way_of_a_new_one(client, lead):
+    factories.study("another")
+    client.force_login(lead)
+    for name, status in (("another", 422), ("new", 302)):
+        assert client.post(reverse("setup"), {"title": "New", "name": name}).status_code == status
+
+
 def test_the_browser_and_the_file_make_the_same_study(begun, fill, client, lead):
     filled_in(fill)
     toml = client.get(reverse("setup_file", args=["visual-2026"])).text

@@ -152,7 +152,7 @@ def test_groups_without_a_region_are_refused_by_name_where_it_is_needed():
 def test_what_a_task_names_must_be_there(task, old, new, message):
     factories.source("empty")
     factories.image_set("bare")
-    factories.study("unasked")
+    factories.task(factories.study("unasked"), kind="prevalence")
     factories.rating_study(name="unanswered")
     assert old in task
     assert message in refusal(task.replace(old, new))

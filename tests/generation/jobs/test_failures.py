@@ -20,6 +20,7 @@ from annotation.models import Image
 from generation import backends
 from generation.backends.base import BackendError
 from generation.jobs.services import batch_sizes, handlers, loaded_model, pauses, retries, session, work
+from generation.jobs.services.image_handler import ImageHandler
 from generation.models import BatchSize, Run, RunState
 from generation.recipes.recipes import EmbeddingRecipe
 from tests.generation.jobs.world import (
@@ -182,6 +183,21 @@ def test_a_recipe_of_another_version_pauses_the_run():
         RunState.PAUSED,
         "recipe: version: 99 was written by another version of the program.",
     )
+
+
+def test_why_a_run_was_paused_stays_though_its_last_batch_ends_well(monkeypatch):
+    run = run_of_pictures(3)
+    Run.objects.filter(pk=run.pk).update(error="It was resumed after this.")
+    finish = ImageHandler.finish
+
+    def paused(handler, claim, results):
+        Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED, error="The server is away.")
+        finish(handler, claim, results)
+
+    monkeypatch.setattr(ImageHandler, "finish", paused)
+    work.work(run_id=run.pk)
+    assert run.jobs.filter(state=JobState.DONE).count() == 3
+    assert state(run) == (RunState.PAUSED, "The server is away.")
 
 
 @pytest.mark.parametrize(

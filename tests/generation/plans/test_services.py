@@ -246,6 +246,12 @@ class TestStudies:
         with pytest.raises(PlanRefused, match=r"is open, so its questions cannot change.*--groups"):
             plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], study=study)
 
+    def test_questions_about_no_image_wait_for_none(self):
+        study = world.knowing_study(status=StudyStatus.OPEN)
+        factories.task(study, kind=TaskKind.VISUAL_NATURE)
+        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], study=study)
+        assert plan.attach_to is None
+
     def test_a_study_that_was_opened_meanwhile_leaves_nothing_half_written(self):
         study = world.knowing_study()
         factories.task(study, kind=TaskKind.DEPICTION)

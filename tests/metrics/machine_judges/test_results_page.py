@@ -110,6 +110,7 @@ def test_a_judge_that_still_answers_is_not_scored(client, study, state):
 
 
 def test_a_paused_judge_without_an_answer_says_why_there_is_nothing(client, study):
+    judge(study, TaskKind.DEPICTION, lambda *_: 1, name="answered")
     run = planned(study, TaskKind.DEPICTION, name="j")
     Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED)
     page = shown(client, run)
