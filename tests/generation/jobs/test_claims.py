@@ -132,6 +132,8 @@ def test_a_run_mostly_fails_when_more_jobs_failed_than_are_done(db, failed, wait
         )
         for n, (state, attempts, error) in enumerate(states)
     )
+    other = run_of_pictures(20)
+    other.jobs.update(state=JobState.FAILED, error="elsewhere")
     assert ("The first error: no 0 " in claims.mostly_fails(run.pk)) is fails
     assert bool(claims.mostly_fails(run.pk)) is fails
 

@@ -61,6 +61,8 @@ def test_a_preview_counts_what_is_still_to_be_made():
     preview = plans.preview(plan)
     assert (preview.total, preview.added) == (12, 6)
     assert preview.run == Run.objects.get()
+    another = plans.plan_images(recipe=world.recipe(), groups=groups, image_set="another")
+    assert plans.preview(another).run is None
 
 
 def test_what_is_shown_before_a_start_has_its_own_fingerprint():
