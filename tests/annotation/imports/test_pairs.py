@@ -62,14 +62,6 @@ def test_pairs_become_a_source_of_its_owner(lead):
     )
 
 
-def test_a_group_of_another_axis_with_the_same_name_is_another_group(lead):
-    factories.group("Georgia")
-    state = factories.group("Indian", axis=Axis.US_STATE)
-    IdentityGroup.objects.create(name="Georgia", demonym="Georgian", axis=Axis.US_STATE)
-    source = add("Georgia, wine", lead, axis=Axis.US_STATE)
-    assert source.associations.get().group.axis == state.axis
-
-
 def test_checking_stores_nothing_and_counts():
     checked = check("Mexican, wine\nMexican, WINE\nFrench, beret\n\n")
     assert (len(checked.pairs), checked.groups, checked.attributes) == (2, 2, 2)
@@ -120,6 +112,8 @@ def test_the_same_name_on_another_axis_is_another_group(lead):
     assert check("Mexican, hat", axis=Axis.OTHER).errors
     source = add("Mexican, hat", lead, axis=Axis.OTHER, create_groups=True)
     assert source.associations.get().group.axis == Axis.OTHER
+    again = add("Mexican, hat", lead, name="again")
+    assert again.associations.get().group.axis == Axis.NATIONALITY
 
 
 def test_a_pair_twice_with_other_votes_is_an_error():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metrics.core.answers import has_simulated_answers
+from metrics.core.answers import has_simulated_answers, stereotypes
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -16,3 +16,11 @@ def test_answers_are_simulated_if_a_program_gave_one_of_them(simulated):
         unit = factories.attribute_unit(factories.task(each))
         factories.response(unit, values=[5], who=factories.annotator(simulated=by_program))
     assert has_simulated_answers(study) is simulated
+
+
+def test_stereotypes_are_those_of_the_studys_own_source():
+    mine, other = factories.source("mine"), factories.source("other")
+    own = factories.association(text="hat", out_votes=(3, 0, 0), from_source=mine)
+    factories.association(text="poor", out_votes=(3, 0, 0), from_source=other)
+    assert list(stereotypes(factories.study(stereotype_source=mine))) == [own]
+    assert not stereotypes(factories.study(stereotype_source=None)).exists()
