@@ -27,6 +27,12 @@ def test_open_to_somebody_is_what_they_can_join_or_have_joined_each_once():
     assert sorted(study.name for study in policies.studies_open_to(amal)) == ["joined", "stays"]
 
 
+def test_an_admin_finds_the_study_of_that_name():
+    factories.study("one")
+    two = factories.study("two")
+    assert policies.study_led_by(factories.user(admin=True), name="two") == two
+
+
 def test_by_invitation_those_annotate_who_are_enrolled_themselves():
     study, amal = factories.study(self_enrol=False), factories.user()
     factories.enrolment(study, user=factories.user())

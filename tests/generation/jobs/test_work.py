@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -222,6 +223,16 @@ def test_who_has_to_stop_begins_with_no_other_run(model, monkeypatch):
     monkeypatch.setattr(work, "work", lambda run_id, **_: begun.append(run_id) or 0)
     assert work.work_pending(stopping=lambda: True) == 0
     assert begun == [first.pk]
+
+
+def test_a_run_needs_work_for_jobs_of_its_own():
+    later = timezone.now() + timedelta(hours=1)
+    done, delayed = run_of_pictures(1), run_of_pictures(1)
+    done.jobs.update(state=JobState.FAILED)
+    delayed.jobs.update(not_before=later)
+    assert work.runs_needing_work() == [done.pk], "it is to be closed"
+    ready = run_of_pictures(1)
+    assert work.runs_needing_work() == [done.pk, ready.pk]
 
 
 def test_a_run_whose_worker_died_before_saying_done_is_closed_by_the_next():

@@ -77,6 +77,7 @@ def test_the_name_of_a_source_or_of_a_study_is_taken(found):
     for name in ("of-a-source", "of-a-study"):
         with pytest.raises(AssociationsRefused, match=f"named '{name}' already"):
             ask_people(found=found, choice=Choice(), name=name, by=who)
+    assert ask_people(found=found, choice=Choice(), name="of-neither", by=who)
 
 
 def test_nothing_is_asked_before_all_is_found_or_if_nothing_is_chosen(found):

@@ -189,5 +189,7 @@ def test_offered_are_other_studies_of_images_and_pairs_of_image_sets_each_once(l
     queries.check_offered(lead, one, {"against": "two", "by": ""})
     for given in ({}, {"against": "two"}):
         queries.check_readable(lead, given)
+    other = factories.user()
+    factories.study(leads=[other])
     with pytest.raises(ValueError, match="You lead no study 'two'"):
-        queries.check_readable(factories.user(), {"against": "two"})
+        queries.check_readable(other, {"against": "two"})

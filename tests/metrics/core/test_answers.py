@@ -2,7 +2,7 @@
 
 import pytest
 
-from metrics.core.answers import has_simulated_answers, stereotypes
+from metrics.core.answers import counted_judgements, counted_responses, has_simulated_answers, stereotypes
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -24,3 +24,16 @@ def test_stereotypes_are_those_of_the_studys_own_source():
     factories.association(text="poor", out_votes=(3, 0, 0), from_source=other)
     assert list(stereotypes(factories.study(stereotype_source=mine))) == [own]
     assert not stereotypes(factories.study(stereotype_source=None)).exists()
+
+
+def test_answers_count_in_their_own_study_for_their_own_question():
+    units = [
+        factories.attribute_unit(factories.task(study, kind=kind))
+        for study in (factories.study(), factories.study())
+        for kind in ("visual_nature", "prevalence")
+    ]
+    for unit in units:
+        factories.response(unit)
+    mine = units[0].task.study
+    assert counted_responses(mine, "visual_nature").get().unit == units[0]
+    assert counted_judgements(mine, "visual_nature").get().response.unit == units[0]

@@ -184,6 +184,10 @@ def test_the_newest_and_incomplete_choices_are_nobody_elses(two):
     check("run", "newest")
     check("run")
     check("image_set")
+    check_offered(lead, study, {"against": study.name, "by": "", "first": "", "second": ""})
+    factories.study("of-others", leads=[factories.user()])
+    with pytest.raises(ValueError, match="compare"):
+        check_offered(lead, study, {"against": "of-others", "by": "", "first": "", "second": ""})
     for sides in (("0", ""), ("", "0")):
         with pytest.raises(ValueError, match="between your own studies"):
             check("run", *sides)

@@ -111,7 +111,9 @@ def test_more_votes_than_the_catalogue_holds_are_refused(monkeypatch, pool):
 
 def test_only_a_closed_study_with_votes_can_be_saved(study):
     assert services.may_save(study)
-    assert not services.may_save(factories.study(name="of other things", status=StudyStatus.CLOSED))
+    other = factories.study(name="of other things", status=StudyStatus.CLOSED)
+    factories.task(other, kind="visual_nature")
+    assert not services.may_save(other)
     Study.objects.update(status=StudyStatus.OPEN, closed_at=None)
     study.refresh_from_db()
     with pytest.raises(VotesRefused, match="Close the study first"):
