@@ -228,7 +228,7 @@ def test_who_has_to_stop_begins_with_no_other_run(model, monkeypatch):
 def test_a_run_needs_work_for_jobs_of_its_own():
     later = timezone.now() + timedelta(hours=1)
     done, delayed = run_of_pictures(1), run_of_pictures(1)
-    done.jobs.update(state=JobState.FAILED)
+    done.jobs.update(state=JobState.FAILED, error="no")
     delayed.jobs.update(not_before=later)
     assert work.runs_needing_work() == [done.pk], "it is to be closed"
     ready = run_of_pictures(1)
