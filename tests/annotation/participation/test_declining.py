@@ -57,8 +57,10 @@ def test_what_somebody_does_elsewhere_keeps_their_account_and_not_their_place(st
 
 
 def test_a_place_elsewhere_keeps_the_account(study, guest):
-    Enrolment.objects.create(annotator=guest, study=factories.rating_study())
-    assert annotators.decline(annotator=guest, study=study) is False
+    elsewhere = factories.rating_study()
+    Enrolment.objects.create(annotator=guest, study=elsewhere, status=EnrolmentStatus.INVITED)
+    assert annotators.decline(annotator=guest, study=elsewhere) is False
+    assert Enrolment.objects.get().study == study
     assert has_account(guest)
 
 

@@ -76,6 +76,7 @@ def test_a_study_whose_images_are_not_here_does_not_open():
 
 
 def test_a_study_that_asks_for_training_opens_only_with_training_items():
+    factories.rating_study().tasks.get().units.update(purpose="training")
     study = factories.rating_study(status=StudyStatus.DRAFT, training_pass=0.5)
     with pytest.raises(StudyRefused, match="pass mark for training items, but no training items"):
         studies.change_status(study=study, to="open", by="test")
