@@ -161,9 +161,11 @@ def test_other_files_over_an_imported_study_are_refused(tmp_path, attribute_rows
     assert everything() == before
 
 
-def test_other_files_may_be_imported_under_another_name_beside_it(tmp_path):
+def test_other_files_may_be_imported_under_another_name_beside_it(tmp_path, capsys):
     imported(tmp_path)
     imported(tmp_path, "--study", "visage-2", annotation_rows=page("A7", "Mexican5.png"))
+    imported(tmp_path)
+    assert "Nothing to do" in capsys.readouterr().out, "what the other study holds is no change"
     first, second = Study.objects.order_by("name")
     assert (first.name, second.name) == ("visage", "visage-2")
     assert first.title != second.title
