@@ -218,6 +218,19 @@ def test_the_profile_is_what_the_kept_one_said_with_gaps_filled(admin, kept, dup
     assert (plan.added, plan.dropped) == (("origin",), ("gender",))
 
 
+def test_a_consent_that_was_withdrawn_does_not_end_a_later_one(admin, study, kept, duplicate):
+    now, text = timezone.now(), study.consent_texts.get()
+    ended = Consent.objects.create(
+        annotator=kept, text=text, given_at=now - timedelta(days=2), withdrawn_at=now - timedelta(days=1)
+    )
+    given = Consent.objects.create(annotator=duplicate, text=text, given_at=now)
+    merging.merge(kept=kept, duplicate=duplicate, by=admin)
+    assert set(kept.consents.values_list("pk", "withdrawn_at")) == {
+        (ended.pk, ended.withdrawn_at),
+        (given.pk, None),
+    }
+
+
 def test_a_consent_given_twice_is_given_once_at_the_earlier_moment(admin, study, kept, duplicate):
     now, text = timezone.now(), study.consent_texts.get()
     Consent.objects.create(annotator=kept, text=text, given_at=now)
