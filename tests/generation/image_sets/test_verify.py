@@ -117,9 +117,11 @@ def test_what_was_given_up_is_not_made_along_with_what_was_lost(made):
     given_up = Job.objects.create(
         **{**kept, "id": None, "image_id": None, "state": JobState.PENDING, "finished_at": None}
     )
-    Run.objects.filter(pk=run.pk).update(state=RunState.CANCELLED)
+    other = world.pictures("Indian", image_set="other")
+    Run.objects.update(state=RunState.CANCELLED)
     path(image).unlink()
     run_command("drawn", "--remake", "--now")
+    assert other.jobs.count() == 6, "nothing of that run was lost"
     assert path(image).exists()
     assert not Job.objects.filter(pk=given_up.pk).exists()
     assert Image.objects.count() == 5
