@@ -140,6 +140,18 @@ def test_a_lease_that_was_renewed_meanwhile_is_not_returned():
     assert slots.release_expired(now=start + timedelta(minutes=61)) == 0
 
 
+def test_a_slot_is_filled_if_it_is_open_or_ones_own():
+    of = factories.study()
+    rated(of, units=1, strata=("any",))
+    mine, others = factories.enrolment(of), factories.enrolment(of)
+    slot = slots.lease_next(enrolment=mine)
+    assert slots.FILL.run(slot=slot.pk, annotator=others.annotator_id) == 0, "it is leased to another"
+    assert slots.FILL.run(slot=slot.pk, annotator=mine.annotator_id) == 1
+    assert slots.FILL.run(slot=slot.pk, annotator=others.annotator_id) == 0, "it is filled"
+    slot.refresh_from_db()
+    assert (slot.state, slot.annotator) == (SlotState.FILLED, mine.annotator)
+
+
 def test_only_what_is_leased_goes_back_to_the_queue():
     of = factories.study()
     rated(of, units=2)

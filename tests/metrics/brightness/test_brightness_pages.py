@@ -244,7 +244,8 @@ def test_a_plan_that_is_refused_says_why(client, maker, change, said):
 
 def test_images_without_a_file_are_left_out_and_said(client, maker):
     files("grey", (1, 2, 3))
-    factories.image(image_set=factories.image_set("grey"), index=9)
+    for name in ("grey", "another"):
+        factories.image(image_set=factories.image_set(name), index=9)
     text = client.post(NEW, form()).content.decode()
     assert "Start: 1 image" in text
     assert "Images without a file in this installation, which are left out: 1." in text

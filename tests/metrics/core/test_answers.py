@@ -2,7 +2,14 @@
 
 import pytest
 
-from metrics.core.answers import counted_judgements, counted_responses, has_simulated_answers, stereotypes
+from annotation.models import Box
+from metrics.core.answers import (
+    counted_boxes,
+    counted_judgements,
+    counted_responses,
+    has_simulated_answers,
+    stereotypes,
+)
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -37,3 +44,15 @@ def test_answers_count_in_their_own_study_for_their_own_question():
     mine = units[0].task.study
     assert counted_responses(mine, "visual_nature").get().unit == units[0]
     assert counted_judgements(mine, "visual_nature").get().response.unit == units[0]
+
+
+def test_boxes_count_around_attributes_that_were_selected_in_an_answer_of_the_study_that_counts():
+    corners = {"x0": 1, "y0": 1, "x1": 3, "y1": 3, "image_width": 64, "image_height": 64}
+    drawn = []
+    for study in (factories.study(), factories.study()):
+        picture = factories.image(image_set=factories.image_set(f"of-{study.pk}"))
+        unit = factories.page_unit(factories.task(study, kind="depiction"), picture=picture)
+        chosen, passed, *_ = factories.response(unit, values=[1, 0, 0, 0, 0]).judgements.order_by("position")
+        drawn += [(study, Box.objects.create(judgement=each, **corners)) for each in (chosen, passed)]
+    (mine, box), *_ = drawn
+    assert list(counted_boxes(mine, "depiction")) == [box]
