@@ -46,6 +46,7 @@ def test_an_admin_is_made_and_unmade_with_a_record_each(admin):
 def test_the_last_admin_stays_one(admin):
     with pytest.raises(AccountRefused, match="last admin"):
         accounts.set_admin(user=admin, on=False, by=admin)
+    factories.user("no admin")
     asleep = factories.user("asleep", admin=True)
     get_user_model().objects.filter(pk=asleep.pk).update(is_active=False)
     with pytest.raises(AccountRefused, match="last admin"):
