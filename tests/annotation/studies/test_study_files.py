@@ -113,7 +113,9 @@ def test_how_the_units_were_drawn_is_kept_and_stands_on_top_of_the_file(world):
             }
         },
     }  # fmt: skip
+    copy = study_files.to_copy(study=study)
     study.audit_events.create(what="status changed")
+    assert study_files.to_copy(study=study) == copy
     first = study_files.to_toml(study=study).splitlines()[0]
     assert first.startswith('# depiction: listed below as it was drawn by {"allow_fewer": false')
     assert '"seed": 5' in first
