@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Floats, Ints
-from metrics.core.stats.influence import Influences, influences, total_over_groups
+from metrics.core.stats.influence import Influences, influences, total
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,9 @@ class SumInfluences:
         """The influences on M scores, from their derivatives with respect to the sums, `gradient` (K, M)."""
         by = np.asarray(gradient, dtype=np.float64)
         found = [each.of(weights @ by) for each, weights in self.groups]
-        return found[0] if len(found) == 1 else total_over_groups([(1.0, each) for each in found])
+        if len(found) == 1:
+            return found[0]
+        return total([(1.0, each) for each in found], over_groups=True)
 
 
 def likelihood_influences(

@@ -244,8 +244,8 @@ def _of_variance(times: Ints) -> float:
 
 def _most_freedom(pairs: Ints, times: Ints) -> float:
     """What the degrees of freedom are limited to. What images contribute is found from the f pairs that one
-    image alone has. The variance of a count f is f, so that it is known as well as from 2 f² / f answers. At
-    an end of the scale the interval is that of a count of 0, which does not need it."""
+    image alone has, and the variance of a count f is f: that is 2 f² / f degrees of freedom. At an end of the
+    scale the interval is that of a count of 0, which does not need them."""
     if pairs[0] in (0, pairs[1]):
         return float("inf")
     return 2.0 * max(int((times == 1).sum()), 1)

@@ -232,12 +232,13 @@ def influences(
     )
 
 
-def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
+def total(parts: Sequence[tuple[ArrayLike, Influences]], *, over_groups: bool = False) -> Influences:
     """Of weighted sums of scores, such as a difference or a mean over groups: (weight, influences), with a
     weight of a number or (M,).
 
     Images and annotators with equal labels are the same. An annotator's answers about an image are taken to
-    other answers in each part. Raises ValueError without parts.
+    other answers in each part. `over_groups`: the parts are of different groups, whose images together may be
+    many more than annotators. Raises ValueError without parts.
 
     Examples
     --------
@@ -265,21 +266,8 @@ def total(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
         step=np.max([part.step for part in found], axis=0),
         least=np.max([part.least for part in found], axis=0),
         most_freedom=min(part.most_freedom for part in found),
-        many_items=any(part.many_items for part in found),
+        many_items=any(part.many_items for part in found) or (over_groups and len(found) > 1),
     )
-
-
-def total_over_groups(parts: Sequence[tuple[ArrayLike, Influences]]) -> Influences:
-    """`total` of scores of different groups, whose images together may be many more than annotators.
-
-    Examples
-    --------
-    >>> one, other = (influences([[0.5], [-0.5]], images=[i, i + 1], annotators=[7, 8]) for i in (0, 2))
-    >>> total_over_groups([(0.5, one), (0.5, other)]).many_items, total_over_groups([(1, one)]).many_items
-    (True, False)
-    """
-    found = total(parts)
-    return replace(found, many_items=found.many_items or len(parts) > 1)
 
 
 def _united(shares: Sequence[float], parts: Sequence[Clusters]) -> Clusters:

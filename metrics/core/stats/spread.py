@@ -52,7 +52,7 @@ def mean(spreads: Sequence[Spread], known: Bools) -> Spread:
     linear = [each for each in spreads if isinstance(each, Influences)]
     if linear:
         weights = known / np.maximum(known.sum(axis=0), 1)
-        return influence.total_over_groups(list(zip(weights, linear, strict=True)))
+        return influence.total(list(zip(weights, linear, strict=True)), over_groups=True)
     stacked = np.stack([each for each in spreads if not isinstance(each, Influences)])
     there = ~np.isnan(stacked)
     sums, number = np.where(there, stacked, 0.0).sum(axis=0), there.sum(axis=0)

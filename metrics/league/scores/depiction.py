@@ -118,7 +118,7 @@ def _by_theta(mean: GroupTendency) -> _Ranked:
 def _mean_offensiveness(groups: Sequence[MeasuredGroup]) -> tuple[_Ranked, Scale]:
     """The unweighted mean of O over groups that all have one."""
     found = [one.offensiveness for one in groups if one.offensiveness is not None]
-    together = influence.total_over_groups([(1 / len(found), one.influences) for one in found])
+    together = influence.total([(1 / len(found), one.influences) for one in found], over_groups=True)
     low, high = np.mean([(one.scale.low, one.scale.high) for one in found], axis=0).tolist()
     return _Ranked(float(np.mean([one.value for one in found])), together), Scale(low, high)
 

@@ -72,7 +72,9 @@ def test_many_items_do_not_hide_that_few_people_answered(items):
     assert fewer[1] == every[1]
     other = mean_influences(said[:, None], item, person)
     assert total([(1.0, replace(other, many_items=True)), (-1.0, other)]).many_items
-    assert not total([(1.0, other)]).many_items
+    assert not total([(1.0, other), (-1.0, other)]).many_items
+    assert total([(0.5, other), (0.5, other)], over_groups=True).many_items
+    assert not total([(1.0, other)], over_groups=True).many_items
 
 
 def test_people_who_answered_little_count_as_much_as_one_who_answered_half():
