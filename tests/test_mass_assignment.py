@@ -11,7 +11,8 @@ from tests import factories
 from tests.annotation.api.calls import Program, documented, is_problem
 from tests.pure import made_once
 from tests.test_access import urls
-from tests.test_other_teams import DOORS, MARK, OPEN, SHARED, Team, address, everything, kinds
+from tests.test_other_teams import DOORS, OPEN, SHARED, address, kinds
+from tests.two_teams import MARK, Team, everything
 
 pytestmark = pytest.mark.django_db
 

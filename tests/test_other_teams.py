@@ -10,30 +10,17 @@ import re
 from functools import partial
 
 import pytest
-from django.apps import apps
-from django.core.files.base import ContentFile
 from django.urls import resolve, reverse
 
-from annotation.api import tokens
-from annotation.models import CatalogueImport, Delivery, ExportJob, Invitation, TaskKind, Webhook
-from generation.models import Caption, Run, RunKind
-from generation.recipes.recipes import CaptionRecipe, as_json
-from metrics.models import ScoreRun
 from tests import factories
 from tests.annotation.api.calls import Program
-from tests.metrics.associations import judged
-from tests.metrics.brightness import measured
-from tests.metrics.candidates import asked
-from tests.metrics.embedding_tests import stored as embedding_tests
 from tests.metrics.machine_judges.judged import judge
-from tests.metrics.visual_questions import asked as questions
 from tests.pure import made_once
 from tests.test_access import urls
+from tests.two_teams import MARK, Team, everything, two_teams
 
 pytestmark = pytest.mark.django_db
 
-MARK = "canary"
-"""Stands in every text of the other team, and in no address."""
 PART = re.compile(r"<(\w+):(\w+)>|<(\w+)>")
 CHOSEN = {
     "fmt": "csv",
@@ -71,124 +58,6 @@ DOORS = sorted(
     if "<" in route and not name.startswith("admin:") and name not in OPEN | SHARED
 )
 DENIED = {404, 405}
-
-
-class Team:
-    """A study of words and images that only its own people take part in, and one of all that it has."""
-
-    def __init__(self, tag: str, *, mark: str = "") -> None:
-        self.lead = factories.user(f"{tag}-lead")
-        self.study = factories.rating_study(
-            name=f"{tag}-study", title=f"A study {mark}", texts=(f"word of {tag}",), leads=[self.lead]
-        )
-        self.study.self_enrol = False
-        self.study.save()
-        self.person = factories.user(f"{tag}-annotator")
-        self.annotator = factories.annotator(user=self.person, pseudonym=f"a-{tag}{mark}")
-        self.enrolment = factories.enrolment(self.study, who=self.annotator, consented=True)
-        self.task = self.study.tasks.get()
-        self.unit = self.task.units.get()
-        factories.response(self.unit, values=[5], who=self.annotator, justification=f"because {mark}")
-        made = factories.image_set(f"{tag}-set")
-        made.title = f"Pictures {mark}"
-        made.save()
-        self.image = factories.image(image_set=made, group_name=f"People of {tag}")
-        self.image.sha256 = f"{self.study.pk:064x}"
-        self.image.file.save(f"{tag}.png", ContentFile(b"png"))
-        factories.page_unit(
-            factories.task(self.study, kind=TaskKind.DEPICTION, image_set=made), picture=self.image
-        )
-        self.invitation = Invitation.objects.create(study=self.study, code=f"{tag}-code", label=f"for {mark}")
-        self.webhook = Webhook.objects.create(
-            study=self.study,
-            url=f"https://{tag}{mark}.example.org/",
-            secret=f"whsec_{mark}",
-            events=["study.paused"],
-        )
-        self.message = Delivery.objects.create(webhook=self.webhook, event="study.paused")
-        self.export = ExportJob.objects.create(study=self.study, by=self.lead, format="csv")
-        self.association = factories.association(
-            group_name=f"People of {tag}",
-            text=f"word of {tag}",
-            from_source=factories.source(f"{tag}-source"),
-        )
-        self.import_job = CatalogueImport.objects.create(
-            kind="seegull", by=self.lead, files={"associations": f"{mark}.csv"}
-        )
-        self.token = tokens.create(user=self.lead, name=f"of {mark}", scopes=["read"], by=self.lead).token
-        self.run = Run.objects.create(
-            kind=RunKind.CAPTIONS,
-            image_set=made,
-            backend="fake",
-            recipe=as_json(CaptionRecipe(backend="fake")),
-            recipe_hash=factories.recipe_hash(),
-        )
-        Caption.objects.create(run=self.run, image=self.image, rank=1, text="a hat")
-        self.embedded = embedding_tests.embedded(made.name)
-        embedding_tests.texts(self.embedded)
-        self.tests = embedding_tests.stored(self.embedded, f"{tag}-tests{mark}")
-        self.questions = questions.a_run(f"{tag}-questions{mark}", image_set=made)
-        questions.add(self.questions, self.image, "yes")
-        self.brightness = measured.empty_run(f"{tag}-measured{mark}", image_set=made.name)
-        measured.measure(self.brightness, self.image, 100)
-        self.asked = asked.run(f"(People of {tag}, dance{mark})", name=f"{tag}-asked")
-        self.candidate = asked.found(self.asked).candidates.get()
-        self.associations = judged.a_list(f"{tag}-associated")
-        judged.pair(self.associations, f"People of {tag}", f"word{mark}", axis="nationality", negative=True)
-        self.judge = judge(self.study, TaskKind.VISUAL_NATURE, lambda *_: 5, name=f"{tag}-judge-{mark}")
-        self.score_run = ScoreRun.objects.create(
-            study=self.study,
-            metric="consensus",
-            version=1,
-            variant="corrected",
-            digest=f"{self.study.pk:064x}",
-            resamples=0,
-        )
-        self._numbers = {
-            "studies": self.study.name,
-            "setup": self.study.name,
-            "leads": self.study.name,
-            "accounts": f"u{self.person.pk}",
-            "people": self.enrolment.pk,
-            "tasks": self.task.pk,
-            "units": self.unit.pk,
-            "invitations": self.invitation.pk,
-            "webhooks": self.webhook.pk,
-            "deliveries": self.message.pk,
-            "messages": self.message.pk,
-            "exports": self.export.pk,
-            "export": self.export.pk,
-            "tokens": self.token.pk,
-            "image-sets": self.image.image_set.name,
-            "sets": self.image.image_set.name,
-            "images": self.image.pk,
-            **dict.fromkeys(("runs", "inference", "inference-runs"), self.run.pk),
-            **dict.fromkeys(("embedding-tests", "embedding-test-files"), self.tests.pk),
-            **dict.fromkeys(("visual-questions", "visual-question-runs"), self.questions.pk),
-            **dict.fromkeys(("brightness", "brightness-runs"), self.brightness.pk),
-            "marking": self.image.image_set.name,
-            "judges": self.judge.pk,
-            "candidate-runs": self.asked.pk,
-            "candidates": self.candidate.pk,
-            "answers": self.asked.answers.get().pk,
-            "score-runs": self.score_run.pk,
-            "scores": self.score_run.pk,
-            "identities": self.image.group_id,
-            "attributes": self.unit.attribute_id,
-            "identity-groups": self.image.group_id,
-            # the catalogue's own pages of associations are in SHARED
-            **dict.fromkeys(("associations", "association-runs"), self.associations.run_id),
-            "groups": self.association.group_id,
-            "descriptors": self.associations.associations.get().group_id,
-            "pairs": self.associations.associations.get().pk,
-            "sources": self.association.source.name,
-            "imports": self.import_job.pk,
-            "<int:pk>": 320,  # the side of a thumbnail
-        }
-
-    def of(self, kind: str) -> object:
-        """What stands in an address after `kind`."""
-        return self._numbers[kind]
 
 
 def kinds(route: str) -> list[str]:
@@ -229,22 +98,9 @@ def combinations(route: str, ours: Team, theirs: Team) -> list[list[Team]]:
     return [*mixed, *([[theirs] + [ours] * (number - 1)] if number > 1 else [])]
 
 
-def everything() -> dict[str, list]:
-    """All rows of the program's own tables; but not when a token was last used."""
-    return {
-        model.__name__: list(
-            model.objects.order_by("pk").values_list(
-                *(field.name for field in model._meta.concrete_fields if field.name != "last_used_at")
-            )
-        )
-        for app in ("annotation", "generation", "metrics")
-        for model in apps.get_app_config(app).get_models()
-    }
-
-
 @pytest.fixture(scope="module")
 def made(once):
-    return once(lambda: (Team("ours"), Team("theirs", mark=MARK)))
+    return once(two_teams)
 
 
 @pytest.fixture

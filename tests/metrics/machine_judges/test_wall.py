@@ -38,7 +38,8 @@ from tests.metrics.machine_judges import judged
 from tests.metrics.score_runs.test_registry import compared_with, scored_by_people
 from tests.pure import made_once
 from tests.test_access import urls
-from tests.test_other_teams import OPEN, SHARED, Team, address, combinations, everything
+from tests.test_other_teams import OPEN, SHARED, address, combinations
+from tests.two_teams import Team, everything
 
 pytestmark = pytest.mark.django_db
 
