@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.db import connections
 from django.test import Client
 from django.utils import timezone
@@ -115,6 +116,8 @@ def test_of_two_admins_who_demote_each_other_at_once_one_stays():
 
 def test_leave_to_set_up_studies_comes_and_goes(admin):
     user = factories.user()
+    # one of Django's own, which an admin gave
+    user.user_permissions.add(Permission.objects.get(codename="view_session"))
     accounts.set_may_create_studies(user=user, on=True, by=admin)
     assert policies.may_create_studies(fresh(user))
     accounts.set_may_create_studies(user=user, on=False, by=admin)

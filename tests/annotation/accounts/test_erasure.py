@@ -202,6 +202,7 @@ def test_an_admin_is_not_erased(admin):
 def test_a_lead_is_erased_and_the_study_and_what_they_did_stay(admin):
     lead = factories.user("thelead")
     study = factories.rating_study(leads=[lead])
+    factories.study(leads=[factories.user()])
     invitations.create(study=study, by=lead, label="a link")
     assert erasure.preview(annotator=None, user=lead).led == 1
     erasure.erase(annotator=None, user=lead, by=admin)

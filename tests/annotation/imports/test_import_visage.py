@@ -25,6 +25,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
+from tests import factories
 from tests.annotation.imports import release_files
 from tests.annotation.imports.release_files import block, page
 
@@ -69,6 +70,14 @@ def test_the_study_is_closed_and_has_the_published_rule(tmp_path):
     assert "SHA-256" in study.description
     assert {task.kind for task in study.tasks.all()} == {TaskKind.VISUAL_NATURE, TaskKind.DEPICTION}
     assert all(task.frozen_at for task in study.tasks.all())
+
+
+def test_an_image_of_another_set_by_the_same_name_is_not_shown(tmp_path):
+    other = factories.image()
+    Image.objects.filter(pk=other.pk).update(reference="Mexican5.png")
+    imported(tmp_path)
+    assert not other.units.exists()
+    assert Unit.objects.filter(image__reference="Mexican5.png").exists()
 
 
 def test_visual_nature_has_a_unit_for_each_row_and_an_answer_for_each_origin(tmp_path):

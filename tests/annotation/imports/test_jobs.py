@@ -101,6 +101,7 @@ def test_other_rows_for_a_source_that_has_some_fail_at_once(tmp_path, lead):
 
 
 def test_visage_becomes_a_study_that_its_uploader_leads(tmp_path, lead):
+    factories.study("of somebody else")
     uploads = {
         "attributes": upload(release_files.attributes(tmp_path)),
         "annotations": upload(release_files.annotations(tmp_path)),

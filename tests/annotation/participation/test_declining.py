@@ -83,3 +83,11 @@ def test_the_account_of_a_guest_goes(study, guest):
     answer(other.annotator, study)
     assert annotators.decline(annotator=guest, study=study) is True
     assert not has_account(guest)
+
+
+def test_another_guest_who_has_not_decided_yet_stays(study):
+    guests = [annotators.newcomer() for _ in range(3)]
+    for each in guests:
+        Enrolment.objects.create(annotator=each, study=study, status=EnrolmentStatus.INVITED)
+    assert annotators.decline(annotator=guests[1], study=study) is True
+    assert [each.annotator for each in Enrolment.objects.order_by("pk")] == [guests[0], guests[2]]

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 import json
 import shutil
 from functools import partial
@@ -98,7 +99,8 @@ def bundle(made, db, tmp_path):
 
 
 def test_a_release_becomes_a_closed_study_with_everything_in_it(bundle):
-    run(bundle, "--name", "again")
+    said = run(bundle, "--name", "again")
+    assert re.search(r"15 judgements.* 2 boxes", said), said
     first, again = Study.objects.get(name="live"), Study.objects.get(name="again")
     assert again.status == StudyStatus.CLOSED
     assert (again.title, again.stereotype_source) == (first.title, first.stereotype_source)

@@ -89,6 +89,8 @@ def test_redelivering_does_not_wait_for_the_back_off(webhook):
     two = {"url": "https://two.example.org/", "secret": "s", "rests_until": later}
     other = Webhook.objects.create(study=webhook.study, **two)
     deliveries.redeliver(delivery=message)
+    message.refresh_from_db()
+    assert (message.status, message.error) == (None, ""), "there is no answer to this one yet"
     assert Delivery.objects.latest("pk").not_before == later, "no other message is sent"
     other.refresh_from_db()
     assert other.rests_until == later, "and no other receiver is called"

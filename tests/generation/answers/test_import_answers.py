@@ -55,6 +55,12 @@ def test_a_run_that_is_made_has_a_name(write):
     assert refused(write(TWO), name=None) == "--name is missing: name the run that is made."
 
 
+def test_tokens_are_counted_in_their_own_run(write):
+    load(write(TWO), name="before")
+    load(write([{"prompt": "Hello", "text": "Hi", "tokens_in": 5, "tokens_out": 7}]))
+    assert list(Run.objects.order_by("pk").values_list("tokens_in", "tokens_out")) == [(0, 0), (5, 7)]
+
+
 def test_every_field_of_a_line_arrives(write):
     line = {
         "prompt": "Wie geht’s?\nUnd?",
