@@ -38,6 +38,7 @@ from annotation.participation.services.annotators import ProfileEntry
 from annotation.setup import services as setup
 from annotation.studies.services import studies
 from annotation.webhooks.services import deliveries, subscriptions
+from generation.jobs.services import claims
 from generation.models import Job, Run, RunState
 from generation.runs import services as runs
 from metrics.candidates.services import striking
@@ -330,6 +331,17 @@ ACTS = {
         "cancel": Act(lambda team, by: runs.cancel(run=team.run, by=by), after=(failed_job, running)),
         "retry": Act(lambda team, by: runs.retry(run=team.run, by=by), after=(failed_job, running)),
         "discard": Act(lambda team, by: runs.discard(run=team.run, by=by), after=(nothing_made,)),
+        "claim its jobs": Act(
+            lambda team, by: claims.claim(run_id=team.run.pk, limit=9, worker="w"),
+            after=(failed_job, running),
+        ),
+        "hold its jobs back": Act(
+            lambda team, by: claims.hold_back(run_id=team.run.pk, until=NOW), after=(failed_job, running)
+        ),
+        "pause for an error": Act(
+            lambda team, by: claims.pause_run(run_id=team.run.pk, error="no"), after=(running,)
+        ),
+        "say that it is done": Act(lambda team, by: claims.close_run(run_id=team.run.pk), after=(running,)),
     },
     "metrics": {
         "strike a candidate": Act(lambda team, by: striking.strike(candidates=[team.candidate], by=by)),

@@ -79,6 +79,7 @@ def test_a_run_that_ends_is_announced_with_how_many_of_its_jobs_failed(run, monk
     study = factories.study()
     factories.task(study, kind=TaskKind.DEPICTION, image_set=run.image_set)
     run.jobs.filter(number__gt=2).delete()
+    run_of_pictures(3).jobs.update(state=JobState.FAILED, error="no", finished_at=NOW)
     run.jobs.filter(number=1).update(state=JobState.FAILED, error="no", finished_at=NOW)
     run.jobs.filter(number=2).update(state=JobState.DONE, image=factories.image(), finished_at=NOW)
     assert claims.close_run(run_id=run.pk)

@@ -107,7 +107,9 @@ def test_jobs_that_failed_before_make_nobody_ill(model, me, healthy, settings):
     run.jobs.update(attempts=1)
     fail_from(model, run, 1, ValueError("this prompt is too long"))
     Run.objects.filter(pk=run.pk).update(failures_accepted=True)
+    run_of_pictures(1)  # of which nobody accepted anything
     assert work.work(run_id=run.pk) == 0
+    assert state(run) == (RunState.RUNNING, "")
     assert set(run.jobs.values_list("attempts", "state")) == {(2, JobState.PENDING)}
 
 
