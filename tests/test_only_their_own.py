@@ -135,6 +135,10 @@ def failed_job(team, by):
     Job.objects.create(run=team.run, image=factories.image(image_set=team.image.image_set, index=2))
 
 
+def all_failed(team, by):
+    team.run.jobs.exclude(state="failed").delete()
+
+
 def nothing_made(team, by):
     team.run.captions.all().delete()
     Job.objects.create(run=team.run, image=team.image)
@@ -166,6 +170,7 @@ blocked = state(Enrolment, "enrolment", status=EnrolmentStatus.BLOCKED)
 drafted = state(Study, "study", status=StudyStatus.DRAFT)
 paused = state(Study, "study", status=StudyStatus.PAUSED)
 running = state(Run, "run", state=RunState.RUNNING, started_at=NOW)
+done = state(Run, "run", state=RunState.DONE, started_at=NOW, finished_at=NOW)
 run_paused = state(Run, "run", state=RunState.PAUSED, started_at=NOW, error="no")
 score_failed = state(ScoreRun, "score_run", state="failed", error="no", finished_at=NOW)
 
@@ -330,6 +335,10 @@ ACTS = {
         "resume": Act(lambda team, by: runs.resume(run=team.run, by=by), after=(failed_job, run_paused)),
         "cancel": Act(lambda team, by: runs.cancel(run=team.run, by=by), after=(failed_job, running)),
         "retry": Act(lambda team, by: runs.retry(run=team.run, by=by), after=(failed_job, running)),
+        "retry what is done": Act(lambda team, by: runs.retry(run=team.run, by=by), after=(failed_job, done)),
+        "resume though most failed": Act(
+            lambda team, by: runs.resume(run=team.run, by=by), after=(failed_job, all_failed, run_paused)
+        ),
         "discard": Act(lambda team, by: runs.discard(run=team.run, by=by), after=(nothing_made,)),
         "claim its jobs": Act(
             lambda team, by: claims.claim(run_id=team.run.pk, limit=9, worker="w"),

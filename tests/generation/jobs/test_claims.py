@@ -36,6 +36,7 @@ def run(db):
 
 @pytest.mark.parametrize("state", [RunState.PLANNED, RunState.PAUSED, RunState.CANCELLED, RunState.DONE])
 def test_nothing_is_claimed_of_a_run_that_does_not_run(db, state):
+    run_of_pictures(1)
     assert claim(run_of_pictures(1, state=state)) is None
 
 

@@ -63,10 +63,11 @@ def test_a_model_that_returns_too_few_fails_and_misplaces_nothing(model, monkeyp
 def test_out_of_memory_is_no_failure_halves_the_batch_and_is_remembered(model):
     model.batch, model.holds = 16, 5
     run = run_of_pictures(20)
+    BatchSize.objects.create(run=run, device="a large card", size=64)
     assert work.work(run_id=run.pk) == 20
     run.refresh_from_db()
     assert (run.state, model.batch) == (RunState.DONE, 4)
-    assert list(run.batch_sizes.values_list("device", "size")) == [("cpu", 4)]
+    assert list(run.batch_sizes.values_list("device", "size")) == [("a large card", 64), ("cpu", 4)]
     assert set(run.jobs.values_list("attempts", flat=True)) == {1}
     nobody_is_disturbed(run)
     assert model.asked[:3] == [16, 8, 4]
@@ -128,10 +129,11 @@ def test_a_batch_that_was_halved_grows_again_after_many_full_ones_and_later_each
     assert (loaded.grow_after, loaded.full_batches) == (200, 1)
     loaded.grow_after, model.holds = 2, 8
     more = run_of_pictures(20)
-    BatchSize.objects.create(run=more, device="cpu", size=4)
+    for device, size in (("a small card", 1), ("cpu", 4)):
+        BatchSize.objects.create(run=more, device=device, size=size)
     work.work(run_id=more.pk)
     assert model.asked[4:] == [4, 4, 8, 4], "there is room again"
-    assert more.batch_sizes.get().size == 8
+    assert list(more.batch_sizes.values_list("device", "size")) == [("a small card", 1), ("cpu", 8)]
 
 
 def test_a_device_that_holds_not_even_one_pauses_the_run_and_uses_up_no_try(model):

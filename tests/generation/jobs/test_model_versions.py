@@ -16,6 +16,7 @@ from generation.jobs import png
 from generation.jobs.services import loaded_model, model_versions, work
 from generation.models import Run, RunState
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe, as_json
+from tests import factories
 from tests.generation.jobs.world import RECIPE, Moody, run_of_pictures, run_over, state
 from tests.waiting import PATIENCE_SECONDS
 
@@ -124,6 +125,9 @@ def test_weights_that_changed_under_a_run_pause_it_and_make_nothing(model, monke
     paused, why = state(run)
     assert paused == RunState.PAUSED
     assert "The weights of 'fake' are 2 here" in why
+    Run.objects.filter(pk=run.pk).update(recipe_hash=factories.recipe_hash())
+    another = run_over(images, EmbeddingRecipe(backend="fake", model="fake"))
+    assert work.work(run_id=another.pk) == 4, "vectors of another run may be of other weights"
     assert "made with 1" in why
     assert set(run.jobs.filter(state=JobState.PENDING).values_list("attempts", flat=True)) == {0}
     # the first ones again: it goes on

@@ -127,7 +127,7 @@ def test_it_stops_after_the_batch_when_asked_and_puts_back_what_was_not_begun(mo
 
 
 def test_what_was_not_begun_goes_back_if_the_worker_has_to_end_or_its_run_no_longer_runs(model):
-    run = run_of_pictures(1)
+    _other, run = run_of_pictures(1), run_of_pictures(1)
     goes_on, ends = (
         Turn(run, RECIPE, until=None, batches=None, stopping=lambda stop=stop: stop) for stop in (False, True)
     )

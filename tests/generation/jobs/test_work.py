@@ -47,6 +47,22 @@ def test_every_wanted_picture_is_made_and_told_of(model, monkeypatch):
     assert set(run.jobs.values_list("seconds", flat=True)) == {1.0}
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_another_run_stays_as_it_is(model, which):
+    """Whichever of the two is older."""
+    both = [run_of_pictures(3), run_of_pictures(3)]
+    Run.objects.update(error="the card was full")
+    run, other = both[which], both[1 - which]
+    before = [list(rows.values()) for rows in (Run.objects.filter(pk=other.pk), other.jobs.order_by("pk"))]
+    assert work.work(run_id=run.pk) == 3
+    assert state(run) == (RunState.DONE, "")
+    run.refresh_from_db()
+    assert len(run.made_with) == 1
+    assert [
+        list(rows.values()) for rows in (Run.objects.filter(pk=other.pk), other.jobs.order_by("pk"))
+    ] == before
+
+
 def test_the_same_recipe_makes_the_same_files_in_another_batch(model):
     hashes = []
     for model.batch in (1, 7, 20):
