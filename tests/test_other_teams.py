@@ -7,13 +7,18 @@ address with a new kind of number fails until it is said here whose the number i
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import partial
 
 import pytest
+from django.test import override_settings
 from django.urls import resolve, reverse
 
+from metrics.score_runs import registry
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.annotation.api.calls import Program
+from tests.conftest import files_in
 from tests.metrics.machine_judges.judged import judge
 from tests.pure import made_once
 from tests.test_access import urls
@@ -117,6 +122,26 @@ def _no_limit(settings):
 def text_of(answer) -> str:
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     return body.decode(errors="replace")
+
+
+TOLD_EACH_TIME = re.compile(r'"token": "\w+"|(?<=csrf)\w+" value="\w+|CSRFToken": "\w+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*')
+"""Of a page: tokens and times."""
+
+
+def said(client, url: str) -> str:
+    answer = client.get(url)
+    return TOLD_EACH_TIME.sub("", text_of(answer)) if answer.status_code == 200 else ""
+
+
+def scored(team: Team) -> Team:
+    """With what can be computed from the answers of three people."""
+    for values in ([5], [1]):
+        factories.response(team.unit, values=values, who=factories.annotator())
+    for metric in registry.metrics():
+        with suppress(ValueError):  # it has no answers to its question, or needs a choice
+            run = score_runs.request(study=team.study, metric=metric.name, variant="corrected")
+            score_runs.compute(run_id=run.pk)
+    return team
 
 
 def ways(client, name: str, program: Program | None = None):
@@ -263,6 +288,24 @@ def test_leads_find_the_judges_of_their_study_among_the_runs(client, teams):
         assert run.name in text_of(client.get(reverse("runs")))
         assert client.get(reverse("run_answers", args=[run.pk])).status_code == 200
         assert run.name not in text_of(client.get(reverse("candidate_runs")))
+
+
+def test_our_pages_say_the_same_beside_a_team_that_studies_the_same(db, client, tmp_path):
+    """Whatever is asked for about our own is of our own; but the catalogue is of all who lead a study."""
+    with made_once(), override_settings(**files_in(tmp_path)):
+        ours = scored(Team("ours"))
+        client.force_login(ours.lead)
+        addresses = [
+            address(name, route, [ours] * len(kinds(route))) if "<" in route else f"/{route}"
+            for name, route in sorted(urls())
+            if not (name.startswith("admin:") or name in {*OPEN, "logout", "set_language"} or "^" in route)
+            and not (name.startswith("catalogue") or name in {"sources", "api:sources", "api:associations"})
+        ]
+        before = {url: said(client, url) for url in addresses}
+        scored(Team("theirs", mark=MARK, about="ours"))
+        after = {url: said(client, url) for url in addresses}
+    assert sum(map(bool, before.values())) > 60
+    assert {url for url in addresses if before[url] != after[url]} == set()
 
 
 def test_everything_that_an_address_can_name_has_an_owner(teams):

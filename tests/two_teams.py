@@ -27,12 +27,14 @@ def two_teams() -> tuple[Team, Team]:
 
 
 class Team:
-    """A study of words and images that only its own people take part in, and one of all that it has."""
+    """A study of words and images that only its own people take part in, and one of all that it has. The
+    study is about a group and a word of its own, unless `about` names another team, whose they are."""
 
-    def __init__(self, tag: str, *, mark: str = "") -> None:
+    def __init__(self, tag: str, *, mark: str = "", about: str = "") -> None:
+        group, word = (f"{what} of {about or tag}" for what in ("People", "word"))
         self.lead = factories.user(f"{tag}-lead")
         self.study = factories.rating_study(
-            name=f"{tag}-study", title=f"A study {mark}", texts=(f"word of {tag}",), leads=[self.lead]
+            name=f"{tag}-study", title=f"A study {mark}", texts=(word,), leads=[self.lead]
         )
         self.study.self_enrol = False
         self.study.save()
@@ -45,7 +47,7 @@ class Team:
         made = factories.image_set(f"{tag}-set")
         made.title = f"Pictures {mark}"
         made.save()
-        self.image = factories.image(image_set=made, group_name=f"People of {tag}")
+        self.image = factories.image(image_set=made, group_name=group)
         self.image.sha256 = f"{self.study.pk:064x}"
         self.image.file.save(f"{tag}.png", ContentFile(b"png"))
         factories.page_unit(
@@ -61,8 +63,8 @@ class Team:
         self.message = Delivery.objects.create(webhook=self.webhook, event="study.paused")
         self.export = ExportJob.objects.create(study=self.study, by=self.lead, format="csv")
         self.association = factories.association(
-            group_name=f"People of {tag}",
-            text=f"word of {tag}",
+            group_name=group,
+            text=word,
             from_source=factories.source(f"{tag}-source"),
         )
         self.import_job = CatalogueImport.objects.create(
@@ -84,10 +86,10 @@ class Team:
         questions.add(self.questions, self.image, "yes")
         self.brightness = measured.empty_run(f"{tag}-measured{mark}", image_set=made.name)
         measured.measure(self.brightness, self.image, 100)
-        self.asked = asked.run(f"(People of {tag}, dance{mark})", name=f"{tag}-asked")
+        self.asked = asked.run(f"({group}, dance{mark})", name=f"{tag}-asked")
         self.candidate = asked.found(self.asked).candidates.get()
         self.associations = judged.a_list(f"{tag}-associated")
-        judged.pair(self.associations, f"People of {tag}", f"word{mark}", axis="nationality", negative=True)
+        judged.pair(self.associations, group, f"word{mark}", axis="nationality", negative=True)
         self.judge = judge(self.study, TaskKind.VISUAL_NATURE, lambda *_: 5, name=f"{tag}-judge-{mark}")
         self.score_run = ScoreRun.objects.create(
             study=self.study,

@@ -2,8 +2,8 @@
 
 import hashlib
 import io
-import re
 import json
+import re
 import shutil
 from functools import partial
 from pathlib import Path
