@@ -293,11 +293,12 @@ def test_leads_find_the_judges_of_their_study_among_the_runs(client, teams):
         assert run.name not in text_of(client.get(reverse("candidate_runs")))
 
 
+@pytest.mark.pages
 def test_our_pages_say_the_same_beside_a_team_that_studies_the_same(db, tmp_path):
     """To a lead and to an admin, at the same moment."""
     now = mock.patch.object(timezone, "now", return_value=timezone.now())
     with now, made_once(), override_settings(**files_in(tmp_path)):
-        ours = scored(Team("ours"))
+        ours = scored(Team("one"))
         asked = []
         for user in (ours.lead, admin := factories.user("root", admin=True)):
             client = Client()
@@ -306,7 +307,7 @@ def test_our_pages_say_the_same_beside_a_team_that_studies_the_same(db, tmp_path
                 if not (user == admin and name in OFFER):
                     asked.append((client, address(name, route, [ours] * len(kinds(route)))))
         before = [said(*each) for each in asked]
-        scored(Team("theirs", mark=MARK, about="ours"))
+        scored(Team("two", about="one"))
         after = [said(*each) for each in asked]
     assert sum(map(bool, before)) > 150
     assert [url for (_, url), was, now in zip(asked, before, after, strict=True) if was != now] == []
