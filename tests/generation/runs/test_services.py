@@ -13,7 +13,9 @@ from generation.backends.image_fake import FakeTextToImage
 from generation.jobs.services import claims, loaded_model, work
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
+from generation.plans.askings import Asking
 from generation.plans.errors import PlanRefused
+from generation.recipes.askings import CompletionRecipe
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, sample_seed
 from generation.runs import queries
 from generation.runs import services as runs
@@ -81,6 +83,26 @@ class TestEnsure:
         assert more.run.pk != first.run.pk
         assert list(more.run.jobs.values_list("number", flat=True)) == [3, 3, 3]
         assert sorted(more.run.jobs.values_list("index", flat=True)) == [7, 8, 9]
+
+    def test_what_is_planned_changes_no_other_run_or_set(self):
+        """Not even one that is there already, is planned again after it was cancelled, and has limits."""
+        world.planned("Indian", image_set="first")
+        last = world.planned("Indian", image_set="last")
+        ImageSet.objects.update(model_name="said otherwise")
+        Run.objects.update(limits={"tokens": 5}, state=RunState.RUNNING, started_at=timezone.now())
+        before = [list(model.objects.order_by("pk").values()) for model in (Run, ImageSet)]
+        mine = world.planned("Indian")
+        runs.cancel(run=mine.run, by=None)
+        world.planned("Indian")
+        recipe = CompletionRecipe(backend="fake", model="fake")
+        runs.ensure(
+            plan=plans.plan_askings(recipe=recipe, name="asked", askings=[Asking("a", "Hello")]), by=None
+        )
+        others = (
+            Run.objects.filter(pk__lte=last.run.pk),
+            ImageSet.objects.filter(name__in=["first", "last"]),
+        )
+        assert [list(rows.order_by("pk").values()) for rows in others] == before
 
     def test_a_set_that_has_images_keeps_what_is_said_of_them(self):
         world.finish(world.planned("Indian").run.jobs.first())
