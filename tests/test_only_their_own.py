@@ -49,7 +49,6 @@ from tests import factories
 from tests.two_teams import Team
 
 pytestmark = pytest.mark.django_db
-Rows = dict[tuple[str, Any], tuple[Any, ...]]
 Step = Callable[[Team, Any], Any]
 """Of a team, by an admin."""
 
@@ -59,7 +58,7 @@ OTHER_PROFILE = {"gender": ProfileEntry("man")}
 
 @dataclass(frozen=True)
 class Act:
-    """What somebody does, after all teams were brought into the same state."""
+    """What somebody does; `after` steps that bring each team into the same state."""
 
     does: Step
     after: tuple[Step, ...] = ()
@@ -73,7 +72,6 @@ def state(model, name: str, **values) -> Step:
 def with_account(team, by):
     team.account = factories.user(lead=True)
     team.study.leads.add(team.account)
-    SessionStore().create()
     session = SessionStore()
     session["_auth_user_id"] = str(team.account.pk)
     session.save()
@@ -167,7 +165,6 @@ off = state(Webhook, "webhook", disabled_at=NOW, disabled_why="no")
 resting = state(Webhook, "webhook", rests_until=NOW, failing_since=NOW)
 finished = state(Enrolment, "enrolment", status=EnrolmentStatus.FINISHED)
 blocked = state(Enrolment, "enrolment", status=EnrolmentStatus.BLOCKED)
-drafted = state(Study, "study", status=StudyStatus.DRAFT)
 paused = state(Study, "study", status=StudyStatus.PAUSED)
 running = state(Run, "run", state=RunState.RUNNING, started_at=NOW)
 done = state(Run, "run", state=RunState.DONE, started_at=NOW, finished_at=NOW)
@@ -371,7 +368,7 @@ ACTS = {
 }
 
 
-def rows() -> Rows:
+def rows() -> dict[tuple[str, Any], tuple[Any, ...]]:
     """All rows of all tables, by table and primary key."""
     return {
         (model._meta.label, row[0]): row
@@ -384,16 +381,17 @@ def rows() -> Rows:
 
 @pytest.fixture(scope="module")
 def made(once):
-    def teams() -> tuple[list[Team], set[tuple[str, Any]]]:
-        made, of_others = [], set()
+    def three_teams() -> tuple[list[Team], set[tuple[str, Any]]]:
+        """Which, and what the first and the last have."""
+        teams, of_others = [], set()
         for tag in ("first", "ours", "last"):
             before = set(rows())
-            made.append(Team(tag))
+            teams.append(Team(tag))
             if tag != "ours":
                 of_others |= set(rows()) - before
-        return made, of_others
+        return teams, of_others
 
-    return once(teams)
+    return once(three_teams)
 
 
 @pytest.mark.parametrize(

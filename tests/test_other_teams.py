@@ -141,7 +141,7 @@ def scored(team: Team) -> Team:
     for values in ([5], [1]):
         factories.response(team.unit, values=values, who=factories.annotator())
     for metric in registry.metrics():
-        with suppress(ValueError):  # it has no answers to its question, or needs a choice
+        with suppress(ValueError):  # it needs a choice, or something that the team has not
             run = score_runs.request(study=team.study, metric=metric.name, variant="corrected")
             score_runs.compute(run_id=run.pk)
     return team
@@ -296,8 +296,8 @@ def test_leads_find_the_judges_of_their_study_among_the_runs(client, teams):
 @pytest.mark.pages
 def test_our_pages_say_the_same_beside_a_team_that_studies_the_same(db, tmp_path):
     """To a lead and to an admin, at the same moment."""
-    now = mock.patch.object(timezone, "now", return_value=timezone.now())
-    with now, made_once(), override_settings(**files_in(tmp_path)):
+    moment = mock.patch.object(timezone, "now", return_value=timezone.now())
+    with moment, made_once(), override_settings(**files_in(tmp_path)):
         ours = scored(Team("one"))
         asked = []
         for user in (ours.lead, admin := factories.user("root", admin=True)):
