@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotation.catalogue.services import SourceRefused
 from annotation.imports.readers import pairs
-from annotation.models import AuditEvent, IdentityGroup, Image, ImageSet, Source, TaskKind
+from annotation.models import AuditEvent, IdentityGroup, Image, ImageSet, Source, StudyStatus, TaskKind
 from annotation.setup import services as setup
 from generation.uploads.services import study_images
 from tests import factories
@@ -23,9 +23,14 @@ def lead(client):
 
 
 def test_a_second_zip_goes_into_the_same_set_under_its_licence_only(client, lead):
-    other = factories.image_set("another")
     begin(client)
     send(client, licence="CC BY 4.0")
+    begin(client, title="Other")
+    send(client, name="other")  # what somebody uploads to another set of theirs counts for that one
+    ImageSet.objects.get(name="other").images.all().delete()
+    # its own study shows the set already, and may
+    own = factories.study("what-is-shown", status=StudyStatus.DRAFT, leads=[lead])
+    factories.task(own, kind=TaskKind.DEPICTION, image_set=ImageSet.objects.get(name="what-is-shown"))
     page = client.get(reverse("study_images", args=["what-is-shown"]))
     assert page.context["form"]["licence"].value() == "CC BY 4.0"
     more = {
@@ -36,7 +41,7 @@ def test_a_second_zip_goes_into_the_same_set_under_its_licence_only(client, lead
     assert "CC BY 4.0" in refused.context["form"].errors["licence"][0]
     assert Image.objects.count() == 4
     assert send(client, images=more).status_code == 302
-    assert ImageSet.objects.exclude(pk=other.pk).get().images.count() == 5
+    assert ImageSet.objects.get(name="what-is-shown").images.count() == 5
 
 
 def test_the_form_begins_with_what_was_sent_and_its_lists_are_in_order(client, lead):
@@ -216,6 +221,7 @@ def test_a_copied_draw_keeps_its_groups_as_far_as_the_images_show_them(client, l
     begin(client)
     document = setup.documents(user=lead)["what-is-shown"]
     document["tasks"][0]["attributes"] = {"groups": groups, "allow_fewer": True}
+    factories.image(group_name="Welsh", image_set=factories.image_set("another"))
     setup.save(user=lead, name="what-is-shown", document=document)
     assert client.get(reverse("study_images", args=["what-is-shown"])).context["form"]["allow_fewer"].value()
     answer = send(client, allow_fewer="on")
