@@ -258,6 +258,13 @@ def test_a_run_whose_worker_died_before_saying_done_is_closed_by_the_next():
     assert state(run) == (RunState.DONE, "")
 
 
+def test_a_run_without_jobs_is_closed_without_its_model_though_another_has_jobs(monkeypatch):
+    run, _other = run_of_pictures(0), run_of_pictures(1)
+    monkeypatch.setattr(work.loaded_model, "load", None)
+    assert work.work(run_id=run.pk) == 0
+    assert state(run) == (RunState.DONE, "")
+
+
 def test_a_lost_file_is_made_again_byte_for_byte_and_keeps_its_history(model):
     run = run_of_pictures(3)
     work.work(run_id=run.pk)

@@ -164,3 +164,13 @@ def test_a_child_notes_its_run_in_the_row_of_its_parent_for_models_on_this_machi
     workers.note(run=run)
     noted = Worker.objects.filter(run=run).values_list("queue", "host")
     assert set(noted) == {("gpu", host), ("default,gpu", host)}
+
+
+def test_an_ill_worker_is_remembered_with_its_run_and_error_and_loads_nothing_any_more():
+    earlier, run = run_of_pictures(1), run_of_pictures(1)
+    workers.report(queue="gpu")
+    workers.note(run=earlier, loading=True)
+    workers.note_illness(run, "CUDA error: an illegal memory access")
+    ill = Worker.objects.get()
+    assert (ill.run, ill.error) == (run, "CUDA error: an illegal memory access")
+    assert (ill.loading_since, ill.ill_at is None) == (None, False)
