@@ -1,6 +1,7 @@
 """manage.py import_visage: what is in the database afterwards, or still not."""
 
 import json
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -135,6 +136,12 @@ def test_nobody_is_named_and_no_slot_is_left_open(tmp_path):
 
 def test_a_second_run_changes_nothing_and_says_so(tmp_path, capsys):
     imported(tmp_path)
+    given = Response.objects.first()
+    assert given is not None
+    # what was said before a correction, and an answer too many, are not what the study says
+    for differs in ({"current": False, "revision": 2}, {"slot": None}):
+        same = {"unit": given.unit, "slot": given.slot, "task_version": given.task_version}
+        Response.objects.create(**same | {"client_key": uuid4()} | differs)
     before = everything()
     capsys.readouterr()
     imported(tmp_path)

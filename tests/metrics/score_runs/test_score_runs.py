@@ -292,6 +292,8 @@ def test_a_run_that_fails_is_tried_three_times_and_keeps_the_error(monkeypatch, 
     assert score_runs.compute_pending() == 0, "that failed, too"
     monkeypatch.undo()
     assert score_runs.retry(run_id=run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.error, run.finished_at) == (JobState.PENDING, "", None)
     again = score_runs.compute(run_id=run.pk)
     assert (again.state, again.attempts) == (JobState.DONE, 1), "it has three tries again"
 

@@ -18,6 +18,7 @@ from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp import models
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from annotation.accounts.queries.accounts import has_second_factor
 from annotation.accounts.services import second_factor
 from annotation.models import ApiToken, AuditEvent
 from tests import factories
@@ -246,6 +247,12 @@ class TestLoggingIn:
         second_factor.set_up(user=bo, key="02" * 20, code=code("02" * 20), password=PASSWORD)
         give_password(client)
         assert give_code(client, code("02" * 20, steps=1)).status_code == 422
+
+    def test_a_device_that_was_never_confirmed_is_none(self, amal):
+        TOTPDevice.objects.update(confirmed=False)
+        assert not has_second_factor(amal)
+        assert second_factor.device_of(amal) is None
+        assert second_factor.verify(user=amal, code=code()) is None
 
     def test_recovery_codes_are_good_once_each(self, client, amal):
         give_password(client)
