@@ -47,6 +47,7 @@ def test_seegull_becomes_the_uploaders_source(tmp_path, lead):
     assert len(stored()) == 1
     job = jobs.work(job_id=job.pk)
     assert (job.state, job.error, stored()) == (JobState.DONE, "", [])
+    assert (job.step, job.done, job.total) == ("associations", 3, 3)
     source = Source.objects.get()
     assert (source.name, source.owner, source.associations.count()) == ("seegull-v2", lead, 3)
     assert job.report["created"] == {"groups": 2, "attributes": 3, "associations": 3}
@@ -57,6 +58,30 @@ def test_seegull_becomes_the_uploaders_source(tmp_path, lead):
     assert list(AuditEvent.objects.order_by("pk").values_list("what", "by")) == [
         ("catalogue import requested", lead.pk),
         ("catalogue import done", lead.pk),
+    ]
+
+
+def test_while_it_works_it_says_how_far_it_is(tmp_path, lead, monkeypatch):
+    at, told = {}, []
+
+    class Heartbeat(jobs.Heartbeat):
+        def __init__(self, claim, *, values, **how):
+            at["now"] = values
+            super().__init__(claim, values=values, **how)
+
+    def read(job, paths, progress):
+        told.append(at["now"]())
+        progress("a step whose name is longer than its column", 2, 3)
+        told.append(at["now"]())
+        return real(job, paths, progress)
+
+    real = jobs._seegull
+    monkeypatch.setattr(jobs, "Heartbeat", Heartbeat)
+    monkeypatch.setattr(jobs, "_seegull", read)
+    jobs.work(job_id=seegull(tmp_path, lead).pk)
+    assert told == [
+        {"step": "reading", "done": 0, "total": 0},
+        {"step": "a step whose name is longer than its col", "done": 2, "total": 3},
     ]
 
 
