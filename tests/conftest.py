@@ -29,6 +29,7 @@ from django.core.cache import cache
 from django.core.servers.basehttp import WSGIRequestHandler
 from django.db import connection, transaction
 from django.test import override_settings
+from django.utils import translation
 
 from annotation.core.heartbeat import PeriodicThread
 from tests import commits, emptied, frames, loggers, traced, transactions
@@ -250,9 +251,11 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_counted_before() -> None:
-    """How often somebody asked is counted by their key, and tests give the same keys to others."""
+def _nothing_left_of_the_test_before() -> None:
+    """How often somebody asked is counted by their key, and tests give the same keys to others. A page stays
+    in the language in which it was asked for, and so does its thread."""
     cache.clear()
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True, scope="session")
