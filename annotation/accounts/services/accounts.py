@@ -50,8 +50,8 @@ def set_admin(*, user: User, on: bool, by: User) -> bool:
             return False
         if on:
             _require_password(fresh)
-        else:
-            _refuse_last_admin(fresh)
+        elif not User.objects.filter(is_superuser=True, is_active=True).exclude(pk=fresh.pk).exists():
+            raise AccountRefused(_("This is the last admin. Make another account an admin first."))
         # Only admins are staff: `is_staff` opens Django's administration.
         fresh.is_superuser = fresh.is_staff = on
         fresh.save(update_fields=["is_superuser", "is_staff"])
@@ -99,16 +99,13 @@ def set_lead(*, user: User, study: Study, on: bool, by: User) -> bool:
 
 def set_active(*, user: User, on: bool, by: User) -> bool:
     """Switch an account on or off; False if nothing changed. Switching off ends its sessions, revokes its API
-    tokens and releases its leased items. Raises AccountRefused for one's own account and for the last
-    admin."""
+    tokens and releases its leased items. Raises AccountRefused for one's own account."""
     with transaction.atomic():
         fresh = _lock(user, by=by)
         if fresh.is_active == on:
             return False
-        if not on:
-            if fresh.pk == by.pk:
-                raise AccountRefused(_("This is your own account. Another admin can switch it off."))
-            _refuse_last_admin(fresh)
+        if not on and fresh.pk == by.pk:
+            raise AccountRefused(_("This is your own account. Another admin can switch it off."))
         fresh.is_active = on
         fresh.save(update_fields=["is_active"])
         if not on:
@@ -175,12 +172,6 @@ def _lock(user: User, *, by: User) -> User:
     if fresh is None:
         raise AccountRefused(_("The account no longer exists."))
     return fresh
-
-
-def _refuse_last_admin(user: User) -> None:
-    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
-    if user.is_superuser and user.is_active and not others.exists():
-        raise AccountRefused(_("This is the last admin. Make another account an admin first."))
 
 
 def _require_password(user: User) -> None:

@@ -64,11 +64,11 @@ def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased
             annotator = Annotator.objects.select_for_update(no_key=True).filter(pk=annotator.pk).first()
             if annotator is None:
                 raise ErasureRefused(_("They no longer exist."))
-            user = annotator.user or user
+            user = annotator.user
         if user is not None:
             user = User.objects.select_for_update().filter(pk=user.pk).first()
-            if user is None and annotator is None:
-                raise ErasureRefused(_("They no longer exist."))
+        if annotator is None and user is None:
+            raise ErasureRefused(_("They no longer exist."))
         done = preview(annotator=annotator, user=user)
         if annotator is not None:
             # A fixed order of studies, so that two erasures at once cannot deadlock.
