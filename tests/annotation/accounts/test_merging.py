@@ -108,6 +108,8 @@ def test_answers_enrolments_consents_and_skips_become_one_persons(admin, study, 
         session_active_ms=300,
     )
 
+    factories.enrolment(factories.rating_study(name="of the kept one alone"), who=kept)
+
     plan = merging.merge(kept=kept, duplicate=duplicate, by=admin)
 
     assert set(Response.objects.values_list("pk", "annotator")) == {(mine.pk, kept.pk), (theirs.pk, kept.pk)}
@@ -297,11 +299,12 @@ def test_what_cannot_be_one_person_is_refused_and_nothing_is_written(admin, stud
 
     refused("the same annotator", other=kept)
     refused("simulated", other=factories.annotator(simulated=True))
-    for user in (admin, factories.user(lead=True), factories.user("lead"), factories.user("staff")):
+    for user in (factories.user(lead=True), *map(factories.user, ("lead", "is_staff", "is_superuser"))):
         if user.username == "lead":
             factories.study(leads=[user])
-        user.is_staff |= user.username == "staff"
-        user.save()
+        else:
+            setattr(user, user.username, True)
+            user.save()
         refused("has a role", other=factories.annotator(user=user))
     led = factories.rating_study(leads=[kept.user])
     elsewhere = factories.enrolment(led, who=duplicate)
@@ -309,6 +312,14 @@ def test_what_cannot_be_one_person_is_refused_and_nothing_is_written(admin, stud
     elsewhere.delete()
     withdrawals.withdraw(annotator=duplicate, study=study, by=None)
     refused("withdrew")
+
+
+def test_who_withdrew_from_a_study_that_the_other_is_not_in_can_be_merged(admin, study, kept, duplicate):
+    other = factories.rating_study(name="other")
+    factories.enrolment(other, who=duplicate)
+    withdrawals.withdraw(annotator=duplicate, study=other, by=None)
+    merging.merge(kept=kept, duplicate=duplicate, by=admin)
+    assert Enrolment.objects.get(study=other, annotator=kept).status == EnrolmentStatus.WITHDRAWN
 
 
 def test_of_any_two_states_one_is_the_stronger():
