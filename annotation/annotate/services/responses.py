@@ -134,12 +134,10 @@ def revise(
     active_ms: int | None = None,
     idle_ms: int | None = None,
     language: str = "",
-    now: datetime | None = None,
 ) -> Submitted:
     """Store a new revision of the annotator's answer, under its `queries.correction_key`. The earlier one
     stays, no longer current. Raises as `submit`, and AnswerRefused if the study is closed or there is no
     answer to correct."""
-    now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with transaction.atomic():
         _lock(enrolment)
@@ -161,7 +159,7 @@ def revise(
             client_key=client_key,
             revision=earlier.revision + 1,
             started_at=started_at,
-            submitted_at=now,
+            submitted_at=timezone.now(),
             active_ms=active_ms,
             idle_ms=idle_ms,
             language=language,
@@ -176,12 +174,10 @@ def skip(
     client_key: UUID,
     reason: str,
     note: str = "",
-    now: datetime | None = None,
 ) -> Skip:
     """Skip a unit, with a reason. Its slot goes back to the queue for somebody else; the annotator does not
     get the unit again. Skipping twice is the same as once. Raises NotAssigned as `submit`, and AnswerRefused
     for an unknown reason or if the unit has been answered."""
-    now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     if reason not in SkipReason.values:
         raise AnswerRefused(f"'{reason}' is not a reason. Choose one of: {', '.join(SkipReason.values)}.")
@@ -194,7 +190,9 @@ def skip(
         if Response.objects.filter(**mine).exists():
             raise AnswerRefused(_("You have answered this item already."))
         _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
-        skipped = Skip.objects.create(**mine, client_key=client_key, reason=reason, note=note, at=now)
+        skipped = Skip.objects.create(
+            **mine, client_key=client_key, reason=reason, note=note, at=timezone.now()
+        )
         slots.return_to_queue(Slot.objects.filter(**mine, state=SlotState.LEASED))
         return skipped
 
