@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.assignment.services import slots
-from annotation.models import Enrolment, EnrolmentStatus, Slot, SlotState
+from annotation.assignment.services import enrolment_lock, slots
+from annotation.models import Enrolment, EnrolmentStatus, Slot, SlotState, StudyStatus
 from tests import factories
 from tests.annotation.assignment.test_slots import answer, rated
 
@@ -16,6 +16,22 @@ def test_nothing_is_given_to_somebody_who_was_blocked_meanwhile():
     assert slots.lease_next(enrolment=enrolment) is None
     Enrolment.objects.all().delete()
     assert slots.lease_next(enrolment=enrolment) is None, "nor to who is not there any more"
+
+
+@pytest.mark.parametrize(
+    ("study", "status", "some"),
+    [
+        (StudyStatus.OPEN, EnrolmentStatus.QUALIFIED, True),
+        (StudyStatus.CLOSED, EnrolmentStatus.QUALIFIED, False),
+        (StudyStatus.OPEN, EnrolmentStatus.BLOCKED, False),
+    ],
+)
+def test_an_answer_brings_the_next_items_only_while_the_study_is_open_and_one_is_in_it(study, status, some):
+    user = factories.user()
+    enrolment = factories.enrolment(factories.rating_study(status=study), user=user)
+    Enrolment.objects.update(status=status)
+    with enrolment_lock.locked_membership(user=user, study_name=enrolment.study.name) as membership:
+        assert bool(slots.lease(enrolment=membership.enrolment, wanted=1)) == some
 
 
 def test_what_they_hold_in_another_study_is_not_given_here():

@@ -220,6 +220,22 @@ def test_a_worker_that_is_asked_to_stop_gives_the_export_back_untried(admin):
     assert lying_about() == []
 
 
+def test_pending_exports_are_begun_when_they_are_due_and_those_that_are_done_counted(admin, monkeypatch):
+    study, due = depiction(), timezone.now() + timedelta(days=1)
+    jobs = [asked(study, admin, fmt) for fmt in list(FORMATS)[:3]]
+    ExportJob.objects.update(not_before=due)
+    begun, ends = [], iter([ExportJob(state=JobState.DONE), None, ExportJob(state=JobState.FAILED)])
+
+    def make(*, job_id, now, stopping):
+        begun.append((job_id, now))
+        return next(ends)
+
+    monkeypatch.setattr(export_jobs, "make", make)
+    assert export_jobs.make_pending() == 0
+    assert export_jobs.make_pending(now=due) == 1
+    assert begun == [(job.pk, due) for job in jobs]
+
+
 @pytest.fixture
 def rung(settings, monkeypatch) -> list[int]:
     """For which exports a Celery worker was told."""
