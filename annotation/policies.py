@@ -41,7 +41,7 @@ def needs_second_factor(user: User) -> bool:
     set up or lead studies."""
     if settings.SECOND_FACTOR == "optional" or not user.is_authenticated:
         return False
-    if is_admin(user) or settings.SECOND_FACTOR == "admins":
+    if settings.SECOND_FACTOR == "admins":
         return is_admin(user)
     return may_see_catalogue(user)
 

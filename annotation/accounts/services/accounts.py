@@ -104,7 +104,7 @@ def set_active(*, user: User, on: bool, by: User) -> bool:
         fresh = _lock(user, by=by)
         if fresh.is_active == on:
             return False
-        if not on and fresh.pk == by.pk:
+        if fresh.pk == by.pk:
             raise AccountRefused(_("This is your own account. Another admin can switch it off."))
         fresh.is_active = on
         fresh.save(update_fields=["is_active"])

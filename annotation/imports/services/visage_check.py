@@ -23,10 +23,11 @@ def check_same(*, study: Study, attributes: AttributeFile, annotations: Annotati
     for name, kind, in_file in pairs:
         for wanted, stored in zip_longest(in_file, _stored(study, kind)):
             if wanted != stored:
-                position = (wanted or stored or (0,))[0]
+                different = wanted or stored
+                assert different is not None
                 raise ImportRefused(
                     f"The study '{study.name}' exists already and differs from {name}, first "
-                    f"in unit {position} of its {kind.label} task. Nothing was changed. Import these files "
+                    f"in unit {different[0]} of its {kind.label} task. Nothing was changed. Import these files "
                     "as a study of another name with --study NAME."
                 )
 
@@ -34,13 +35,20 @@ def check_same(*, study: Study, attributes: AttributeFile, annotations: Annotati
 def _attribute_units(file: AttributeFile) -> Iterator[UnitContent]:
     for position, row in enumerate(file.rows, start=1):
         shown_content = (row.attribute, None, 1, row.repeat, "", (row.attribute,))
-        yield position, shown_content, tuple(((score,), (None,)) for score in row.scores)
+        yield position, shown_content, tuple(((score,), ((),)) for score in row.scores)
 
 
 def _page_units(file: AnnotationFile) -> Iterator[UnitContent]:
     for position, page in enumerate(file.rows, start=1):
         shown_content = (None, page.image, page.number, 0, page.worker, page.attributes)
-        yield position, shown_content, tuple((answer.values, answer.boxes) for answer in page.answers)
+        yield (
+            position,
+            shown_content,
+            tuple(
+                (answer.values, tuple(() if box is None else (box,) for box in answer.boxes))
+                for answer in page.answers
+            ),
+        )
 
 
 def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
@@ -50,15 +58,14 @@ def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
     shown = Option.objects.filter(unit__in=units).order_by("unit_id", "position")
     for unit, text in shown.values_list("unit_id", "attribute__text"):
         options[unit].append(text)
-    boxes: dict[int, list[Corners]] = defaultdict(list)
+    boxes: dict[int, tuple[Corners, ...]] = defaultdict(tuple)  # the release never has several
     drawn = Box.objects.filter(judgement__response__unit__in=units)
     for judgement, *corners in drawn.values_list("judgement_id", "x0", "y0", "x1", "y1"):
-        boxes[judgement].append((corners[0], corners[1], corners[2], corners[3]))
-    values: dict[int, list[tuple[int, Corners | list[Corners] | None]]] = defaultdict(list)
+        boxes[judgement] += ((corners[0], corners[1], corners[2], corners[3]),)
+    values: dict[int, list[tuple[int, tuple[Corners, ...]]]] = defaultdict(list)
     judgements = Judgement.objects.filter(response__unit__in=units).order_by("response_id", "position")
     for response, judgement, value in judgements.values_list("response_id", "id", "value"):
-        found = boxes.get(judgement, [])  # the release never has several
-        values[response].append((value, found[0] if len(found) == 1 else found or None))
+        values[response].append((value, boxes[judgement]))
     answers: dict[int, list[tuple[object, ...]]] = defaultdict(list)
     current = Response.objects.filter(unit__in=units, current=True, slot__isnull=False)
     for response, unit in current.order_by("unit_id", "slot__index").values_list("id", "unit_id"):

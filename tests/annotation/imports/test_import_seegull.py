@@ -113,12 +113,22 @@ def test_an_unlisted_identity_is_stored_with_blanks_and_reported(tmp_path, capsy
 
 def test_what_somebody_wrote_about_a_group_is_kept_and_blanks_are_filled(tmp_path):
     factories.group("Mexican", country="Estados Unidos Mexicanos", global_south=False)
-    factories.group("French", region=Region.EUROPE, country="France")
+    factories.group("French", region=Region.SUB_SAHARAN_AFRICA, global_south=True)
     call_command("import_seegull", release_files.seegull(tmp_path))
     group = IdentityGroup.objects.get(name="Mexican")
     assert (group.country, group.region) == ("Estados Unidos Mexicanos", Region.LATIN_AMERICA)
     assert group.global_south is False
-    assert IdentityGroup.objects.get(name="French").global_south is False
+    group = IdentityGroup.objects.get(name="French")
+    assert (group.country, group.region, group.global_south) == ("France", Region.SUB_SAHARAN_AFRICA, True)
+
+
+def test_the_releases_source_has_its_title_also_if_it_is_named(tmp_path):
+    call_command("import_seegull", release_files.seegull(tmp_path), "--source", "seegull-v2")
+    call_command("import_seegull", release_files.seegull(tmp_path), "--source", "mine")
+    assert list(Source.objects.order_by("pk").values_list("name", "title")) == [
+        ("seegull-v2", "SeeGULL v2, nationalities"),
+        ("mine", "SeeGULL v2, nationalities (mine)"),
+    ]
 
 
 @pytest.mark.parametrize(

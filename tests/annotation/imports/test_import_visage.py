@@ -156,6 +156,11 @@ def test_a_second_run_changes_nothing_and_says_so(tmp_path, capsys):
     [
         (release_files.ATTRIBUTE_ROWS[:2], None, "Visual Attributes_.xlsx, first in unit 3 of its visual"),
         (
+            [*release_files.ATTRIBUTE_ROWS, release_files.ATTRIBUTE_ROWS[1]],
+            None,
+            "first in unit 4 of its visual",
+        ),
+        (
             None,
             [*page("A0"), *page("A2", "French2.png")],
             "Annotations.xlsx, first in unit 2 of its what",
@@ -184,7 +189,7 @@ def test_other_files_may_be_imported_under_another_name_beside_it(tmp_path, caps
     assert "Nothing to do" in capsys.readouterr().out, "what the other study holds is no change"
     first, second = Study.objects.order_by("name")
     assert (first.name, second.name) == ("visage", "visage-2")
-    assert first.title != second.title
+    assert (first.title, second.title) == ("ViSAGe (released annotations)", "ViSAGe (visage-2)")
     assert Image.objects.count() == 2
 
 

@@ -132,6 +132,9 @@ def test_more_new_groups_than_a_source_may_add_are_a_wrong_axis(monkeypatch):
     assert not check("A, x\nB, x", create_groups=True).errors
     checked = check("A, x\nB, x\nC, x", create_groups=True)
     assert "Check the axis" in checked.errors[0].cure
+    # to look for what each of very many could be meant to be would take long
+    _axis, *unknown = check("Mexcan, x\nFranch, x\nBrazilan, x").errors
+    assert ["Did you mean" in error.cure for error in unknown] == [True, True, False]
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a/b", "ümlaut"])

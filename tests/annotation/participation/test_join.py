@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from annotation.models import Annotator, Consent, Enrolment, EnrolmentStatus, Invitation, StudyStatus
-from annotation.participation.services import invitations
+from annotation.participation.services import annotators, invitations
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +94,13 @@ def test_who_declines_leaves_nothing_behind(client, invitation):
     assert invitation.uses == 0
     assert client.get("/").url.startswith("/accounts/login/")
     assert client.post(link(invitation)).url == consent  # they may change their mind
+
+
+def test_an_annotator_without_an_account_has_none_to_be_deleted(study):
+    enrolment = factories.enrolment(study, consented=False)
+    Enrolment.objects.update(status=EnrolmentStatus.INVITED)
+    assert not annotators.decline(annotator=enrolment.annotator, study=study)
+    assert not Enrolment.objects.exists()
 
 
 def test_an_account_of_ones_own_survives_declining(client, invitation):
