@@ -27,8 +27,8 @@ def check_same(*, study: Study, attributes: AttributeFile, annotations: Annotati
                 assert different is not None
                 raise ImportRefused(
                     f"The study '{study.name}' exists already and differs from {name}, first "
-                    f"in unit {different[0]} of its {kind.label} task. Nothing was changed. Import these files "
-                    "as a study of another name with --study NAME."
+                    f"in unit {different[0]} of its {kind.label} task. Nothing was changed. Import these "
+                    "files as a study of another name with --study NAME."
                 )
 
 

@@ -37,7 +37,7 @@ from annotation.models import (
 )
 from annotation.releases.reading import Row, read_release
 from annotation.releases.request import ReleaseOptions
-from annotation.releases.services import importing_rows
+from annotation.releases.services import importing, importing_rows
 from tests import factories
 from tests.annotation.exports.world import depiction
 from tests.annotation.releases.world import ASIAN_WOMAN, answered, people, released
@@ -441,10 +441,26 @@ def test_a_release_of_an_earlier_version_lacks_what_came_later(bundle):
     for key in ("consent", "translations", "break_after"):
         del told["study"][key]
     del told["tasks"][0]["people_units"]
+    del told["image_sets"][0]["licence"]
+    ImageSet.objects.update(name="other-images")
     (bundle / "release.json").write_text(json.dumps(told))
     renewed(bundle)
     run(bundle, "--name", "again")
     assert Study.objects.get(name="again").break_after == Study().break_after
+    assert ImageSet.objects.get(name="live-images").licence == ""
+
+
+@pytest.mark.parametrize(("told", "total"), [({"responses": 99}, 99), ({}, 3), (None, 3)])
+def test_progress_is_out_of_the_responses_that_the_release_has_or_that_were_found(bundle, told, total):
+    metadata = json.loads((bundle / "release.json").read_text())
+    metadata["counts"] = told
+    (bundle / "release.json").write_text(json.dumps(metadata))
+    renewed(bundle)
+    seen = []
+    importing.import_release(
+        release=read_release(bundle), name="again", progress=lambda *how: seen.append(how)
+    )
+    assert seen[-1] == ("responses", 3, total)
 
 
 def test_nobody_occurs_twice(bundle):

@@ -182,6 +182,15 @@ def test_a_copy_draws_as_the_study_did_and_takes_its_texts(name):
     assert again.slots.count() == study.slots.count() > 0
 
 
+def test_a_copy_takes_the_translated_texts_but_no_translated_title():
+    document = unlike(filled("visage_visual_nature"))
+    document["translations"] = {"es": {"title": "Palabras", "description": "Sobre ellas"}}
+    copied = setup.document_of_copy(draft(document))
+    assert copied["translations"] == {"es": {"description": "Sobre ellas"}}
+    document = {**document, "name": "other", "translations": {"es": {"title": "Palabras"}}}
+    assert "translations" not in setup.document_of_copy(draft(document))
+
+
 @pytest.mark.parametrize(
     "where",
     [
