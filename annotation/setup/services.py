@@ -223,13 +223,14 @@ def save_draft(
             )
         file = read_study_text(to_toml({**document, "name": name, "leads": sorted(leads)}))
         made = studies.apply_file(file=file, by=f"user {user.pk}")
-        if opening and made.study.status == StudyStatus.DRAFT:
+        if not opening:
+            save(user=user, name=name, document={**document, "leads": sorted(leads)})
+            return made
+        if made.study.status == StudyStatus.DRAFT:  # of two clicks, the second finds it open
             studies.change_status(
                 study=made.study, to=StudyStatus.OPEN, by=f"user {user.pk}", texts_checked=texts_checked
             )
-            discard(user=user, name=name)
-        else:
-            save(user=user, name=name, document={**document, "leads": sorted(leads)})
+        discard(user=user, name=name)
         return made
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from annotation.models import Study
+from annotation.models import Study, StudyStatus
 from annotation.setup import queries
 from annotation.setup import services as setup
 from annotation.studies.study_templates import registry
@@ -75,6 +75,15 @@ def test_a_lead_keeps_the_others_or_some_of_them_and_names_no_more(lead):
     assert led(lead, leads=["lead", "maria"]) == ["lead", "maria"]
     with pytest.raises(setup.SetupRefused, match="only an administrator"):
         led(lead, leads=["lead", "noor"])
+
+
+def test_opening_twice_opens_once_and_leaves_nothing_to_be_set_up(lead):
+    for _ in range(2):
+        made = setup.save_draft(
+            user=lead, name="words", document=DOCUMENT, may_name_leads=False, opening=True, texts_checked=True
+        )
+        assert made.study.status == StudyStatus.OPEN
+        assert not setup.documents(user=lead)
 
 
 def test_suggested_checks_are_put_on_the_first_images(task):

@@ -152,9 +152,10 @@ def test_the_commands_refuse_too_and_have_a_way_to_say_that_texts_were_checked(t
 def test_a_new_version_of_the_consent_text_has_no_mark_either():
     document = unlike(filled("visage_visual_nature"))
     studies.change_status(study=draft(document), to="open", by="test")
-    document["consent"]["text"] = "By [[us]]."
-    with pytest.raises(StudyRefused, match="still to be adapted"):
-        consents.publish(file=read_study_text(setup.to_toml(document)), by="test")
+    for language in ({"text": "By [[us]]."}, {"es": {"text": "De [[nosotros]]."}}):
+        changed = {**document, "consent": {"text": "By us.", **language}}
+        with pytest.raises(StudyRefused, match="still to be adapted"):
+            consents.publish(file=read_study_text(setup.to_toml(changed)), by="test")
 
 
 def test_a_suggested_item_that_nobody_adapted_says_so_with_its_place():
@@ -163,6 +164,7 @@ def test_a_suggested_item_that_nobody_adapted_says_so_with_its_place():
     with pytest.raises(StudyRefused, match="Fill it in, or remove the item") as refused:
         draft(document)
     assert refused.value.key == "tasks[1].gold[1]"
+    assert setup.find_check_error(file=read_study_text(setup.to_toml(document))) is None, "that can wait"
 
 
 @pytest.mark.parametrize("name", ["visage_depiction", "seegull_prevalence", "visage_visual_nature"])
