@@ -78,12 +78,14 @@ def test_a_lead_keeps_the_others_or_some_of_them_and_names_no_more(lead):
 
 
 def test_opening_twice_opens_once_and_leaves_nothing_to_be_set_up(lead):
-    for _ in range(2):
+    setup.save(user=lead, name="words", document=DOCUMENT)
+    for status in (StudyStatus.OPEN, StudyStatus.PAUSED):
         made = setup.save_draft(
             user=lead, name="words", document=DOCUMENT, may_name_leads=False, opening=True, texts_checked=True
         )
-        assert made.study.status == StudyStatus.OPEN
+        assert made.study.status == status
         assert not setup.documents(user=lead)
+        Study.objects.update(status=StudyStatus.PAUSED)
 
 
 def test_suggested_checks_are_put_on_the_first_images(task):
