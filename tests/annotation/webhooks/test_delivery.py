@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import connection
@@ -82,6 +83,14 @@ def test_a_message_is_signed_so_that_its_receiver_can_tell_that_it_is_ours(webho
     message.refresh_from_db()
     assert (message.state, message.status, message.attempts) == (JobState.DONE, 200, 1)
     assert deliver(receiver) == 0, "what arrived is not sent again"
+
+
+def test_a_round_ends_after_five_seconds_with_the_message_at_hand(webhook, monkeypatch):
+    for _ in range(3):
+        announce(webhook)
+    clock = iter([0, 4, 5])
+    monkeypatch.setattr(deliveries, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    assert deliver(Receiver(200)) == 1
 
 
 def test_a_known_signature():

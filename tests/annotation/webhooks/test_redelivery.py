@@ -4,6 +4,7 @@ from datetime import timedelta
 from unittest.mock import Mock
 
 import pytest
+from django.utils import timezone
 
 from annotation.core.leases import JobState
 from annotation.models import AuditEvent, Delivery, Webhook
@@ -118,3 +119,5 @@ def test_old_messages_are_forgotten_and_those_that_wait_are_not(webhook):
     assert deliveries.forget_old(now=NOW + deliveries.RETENTION - timedelta(seconds=1)) == 0
     assert deliveries.forget_old(now=later) == 1
     assert list(Delivery.objects.values_list("pk", flat=True)) == [waiting.pk] != [old.pk]
+    Delivery.objects.update(finished_at=timezone.now() - deliveries.RETENTION - timedelta(seconds=1))
+    assert deliveries.forget_old() == 1, "by the clock"

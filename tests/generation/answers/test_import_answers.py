@@ -48,6 +48,14 @@ def refused(path, **options):
     return str(caught.value)
 
 
+@pytest.mark.parametrize(("letters", "known"), [(200, True), (201, False)])
+def test_the_name_of_a_model_has_a_longest(write, letters, known):
+    if known:
+        load(write(TWO), model="m" * letters)
+    else:
+        assert "name the model that answered" in refused(write(TWO), model="m" * letters)
+
+
 TWO = [{"prompt": "Tell me.", "text": "Yes"}, {"prompt": "Tell me.", "text": ""}]
 
 
@@ -317,7 +325,11 @@ def test_descriptions_find_their_images_by_name(write):
     ]
     load(write(lines), kind="descriptions", set=one.image_set.name)
     assert list(Job.objects.order_by("pk").values_list("image", "number")) == [(one.pk, 1), (two.pk, 1)]
-    assert Run.objects.get().image_set == one.image_set
+    assert set(map(repr, Answer.objects.values_list("extra", flat=True))) == {"{}"}
+    load(write(lines), kind="descriptions", name="without-a-set")
+    told = Answer.objects.filter(run__name="without-a-set").order_by("pk").values_list("extra", flat=True)
+    assert list(told) == [{"image": "1.png"}, {"image": "Mexican 2"}], "of no set, but not forgotten"
+    assert Run.objects.get(name="elsewhere").image_set == one.image_set
     Run.objects.all().delete()
     AuditEvent.objects.all().delete()
     said = refused(
