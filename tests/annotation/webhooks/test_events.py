@@ -48,6 +48,15 @@ def told(event, key, webhook=None):
     return [each["id"] for message in found for each in message.payload[key]]
 
 
+@pytest.mark.parametrize("event", BOTH)
+def test_a_webhook_is_told_what_it_asked_for_alone(study, event):
+    hook(study, events=[event])
+    for _ in range(3):
+        factories.response(units(study)[0])
+    assert webhook_events.queue_messages() == 1
+    assert Delivery.objects.get().event == event
+
+
 def test_answers_are_told_once_and_full_items_with_their_last_answer(study, webhook):
     first, second, _ = units(study)
     given = [factories.response(first).pk, factories.response(first).pk, factories.response(second).pk]
