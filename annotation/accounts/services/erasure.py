@@ -33,7 +33,8 @@ class Erased:
 
 
 def preview(*, annotator: Annotator | None, user: User | None) -> Erased:
-    """What `erase` would delete of an annotator and their account. Changes nothing. Raises ErasureRefused like `erase`."""
+    """What `erase` would delete of an annotator and of their account. Changes nothing. Raises ErasureRefused
+    like `erase`."""
     if user is not None and user.is_superuser:
         raise ErasureRefused(_("This is an admin. Remove the admin role first."))
     led = Study.objects.filter(leads=user).count() if user is not None else 0
