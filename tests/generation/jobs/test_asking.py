@@ -49,12 +49,30 @@ def test_each_sample_has_a_seed_of_its_own_and_more_samples_are_added(server):
 @pytest.mark.parametrize(("limits", "most"), [(None, 4), (Limits(in_flight=2), 2)])
 def test_as_many_are_asked_at_once_as_there_are_places(server, monkeypatch, limits, most):
     asked = server(in_flight=4, together=most)
-    run = run_of(*map(str, range(12)), limits=limits)
-    claim, places = claims.claim, set()
-    monkeypatch.setattr(claims, "claim", lambda **given: places.add(given["limit"]) or claim(**given))
-    assert work.work(run_id=run.pk) == 12
+    run = run_of(*map(str, range(40)), limits=limits)
+    real, places, held = claims.claim, set(), []
+
+    def claim(**given):
+        places.add(given["limit"])
+        held.append(run.jobs.filter(state=JobState.CLAIMED).count())
+        return real(**given)
+
+    monkeypatch.setattr(claims, "claim", claim)
+    assert work.work(run_id=run.pk) == 40
     assert asked.most == most
     assert places == {most}
+    assert most <= max(held) < most + most // 2 + 1, "it leaves the rest to other workers"
+
+
+@pytest.mark.parametrize(
+    ("how", "number"), [({"batches": 1}, 4), ({"seconds": 0}, 0), ({"stopping": lambda: True}, 0)]
+)
+def test_it_ends_after_so_many_batches_or_seconds_or_when_told(server, how, number):
+    server(in_flight=4)
+    run = run_of(*map(str, range(12)))
+    assert work.work(run_id=run.pk, **how) == number
+    left = {JobState.PENDING: 12 - number} | ({JobState.DONE: number} if number else {})
+    assert (state(run)[0], counted(run)) == (RunState.RUNNING, left)
 
 
 def test_a_refused_prompt_is_not_asked_again_as_the_page_says_and_stops_no_other(server, client):

@@ -180,6 +180,14 @@ def test_a_run_of_which_nothing_can_be_made_pauses_and_its_only_worker_goes_on(m
     assert Worker.objects.get().ill_at is None
 
 
+def test_a_run_of_which_nothing_was_made_is_not_to_blame_while_another_worker_can_try(model, me, healthy):
+    run = run_of_pictures(100)
+    fail_from(model, run, 1, ValueError("no such layer"))
+    with pytest.raises(WorkerIll, match="no such layer"):
+        work.work(run_id=run.pk)
+    assert (state(run), counted(run)) == ((RunState.RUNNING, ""), {"pending": 100})
+
+
 def test_a_run_of_which_most_jobs_fail_pauses_once_and_goes_on_when_resumed(model, settings):
     settings.JOB_RETRY_SECONDS = 60
     run = run_of_pictures(40)
