@@ -102,21 +102,36 @@ def test_what_changed_meanwhile_is_said_above_the_form(client, lead, monkeypatch
     assert send(client).context["form"].non_field_errors() == ["Somebody was faster."]
 
 
-@pytest.mark.parametrize("how", ["by somebody else", "shown in another study", "about to be shown"])
+@pytest.mark.parametrize(
+    "how",
+    ["by somebody else", "of another name", "grown since", "shown in another study", "about to be shown"],
+)
 def test_a_set_that_is_not_this_studys_alone_gets_no_more_images(client, lead, how):
     begin(client)
     send(client)
     images = ImageSet.objects.get()
     if how == "by somebody else":
         AuditEvent.objects.update(by=factories.user("somebody"))
+    elif how == "of another name":
+        document = setup.documents(user=lead)["what-is-shown"]
+        document["tasks"][0]["image_set"] = "another"
+        setup.save(user=lead, name="what-is-shown", document=document)
+        ImageSet.objects.update(name="another")
+        AuditEvent.objects.filter(details__set="what-is-shown").update(
+            details={"set": "another", "created": 4}
+        )
+    elif how == "grown since":
+        factories.image(group_name="Mexican", image_set=images, index=5)
     elif how == "shown in another study":
         factories.task(factories.study("other"), kind=TaskKind.DEPICTION, image_set=images)
     else:
         begin(client, title="Other")
         send(client, images=None, name="other", image_set=images.name)
+    before = images.images.count()
     assert send(client).status_code == 302
-    assert images.images.count() == 4
-    assert setup.documents(user=lead)["what-is-shown"]["tasks"][0]["image_set"] == "what-is-shown-2"
+    assert images.images.count() == before
+    made = setup.documents(user=lead)["what-is-shown"]["tasks"][0]["image_set"]
+    assert made == ("what-is-shown" if how == "of another name" else "what-is-shown-2")
 
 
 HEADER = "group,attribute,stereotypical"
