@@ -161,7 +161,10 @@ class TestPull:
         plan = plans.plan_images(recipe=world.recipe(prompt_sets=world.PULL), groups=groups, study=study)
         assert world.prompts_of(plan, PromptSet.DEFAULT, "Togolese") == ["a Togolese person"]
         assert world.prompts_of(plan, PromptSet.STEREOTYPICAL, "Togolese") == []
-        assert any("'Togolese'" in note for note in plan.notes)
+        [note] = [note for note in plan.notes if "without a visual stereotype" in note]
+        assert note.endswith(": 'Togolese'.")
+        known = plans.plan_images(recipe=world.recipe(prompt_sets=world.PULL), groups=groups[1:], study=study)
+        assert not [note for note in known.notes if "without a visual stereotype" in note]
 
     def test_no_group_with_a_stereotype_is_refused(self):
         with pytest.raises(PlanRefused, match="no visual stereotype for any of 1 groups"):
