@@ -149,11 +149,11 @@ def _counters(enrolment: Enrolment, *, unit: Unit, active_ms: int | None, now: d
     began, units, active = enrolment.session_started_at, enrolment.session_units, enrolment.session_active_ms
     if began is None or now - began > SESSION_LENGTH:
         began, units, active = now, 0, 0
-    counts = is_data or enrolment.status != EnrolmentStatus.TRAINING
+    is_check = not is_data and enrolment.status != EnrolmentStatus.TRAINING
     return {
         "session_started_at": began,
         "session_units": units + 1,
         "session_active_ms": active + max(0, active_ms or 0),
-        "answered": enrolment.answered + (1 if counts and is_data else 0),
-        "golds": enrolment.golds + (1 if counts and not is_data else 0),
+        "answered": enrolment.answered + is_data,
+        "golds": enrolment.golds + is_check,
     }
