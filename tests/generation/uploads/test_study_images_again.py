@@ -214,6 +214,16 @@ def test_a_copied_rule_of_visual_attributes_is_kept_if_it_can_apply(client, lead
     assert said in client.get(answer.url).text
 
 
+def test_the_images_are_those_of_the_task_about_images(client, lead):
+    begin(client)
+    document = setup.documents(user=lead)["what-is-shown"]
+    document["tasks"].insert(0, {"kind": "visual_nature", "attributes": ["sombrero"]})
+    setup.save(user=lead, name="what-is-shown", document=document)
+    assert send(client).status_code == 302
+    other, task = setup.documents(user=lead)["what-is-shown"]["tasks"]
+    assert (other.get("image_set"), task["image_set"]) == (None, "what-is-shown")
+
+
 def test_an_incomplete_study_can_be_given_its_images(client, lead):
     begin(client)
     document = setup.documents(user=lead)["what-is-shown"]

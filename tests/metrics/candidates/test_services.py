@@ -256,6 +256,7 @@ def test_the_remaining_candidates_become_a_source_and_a_draft_with_six_answers_e
     study = studies.open_study(found=made, name="from-asked", by=lead)
     assert study.status == StudyStatus.DRAFT
     assert list(study.leads.all()) == [lead]
+    assert study.contact == lead.get_username(), "they have no e-mail address"
     pairs = Association.objects.filter(source__name="from-asked").values_list(
         "group__name", "attribute__text", "in_stereotypical", "out_stereotypical"
     )
@@ -275,12 +276,15 @@ def test_a_source_of_a_fake_run_says_that_it_is_simulated(run):
     studies.open_study(found=found(run), name="of-a-model", by=lead)
     source = Source.objects.get(name="of-a-model")
     assert (source.origin, source.owner) == ("Answers of run asked", lead)
-    run.backend = "fake"
+    assert source.title == f"Candidates of run {run.title} ({run.model})"
+    assert source.citation.startswith(f"Candidates given by {run.model} (run {run.pk}, ")
+    run.backend, run.model = "fake", ""
     run.save()
     studies.open_study(found=found(run), name="of-the-fake", by=lead)
     source = Source.objects.get(name="of-the-fake")
     assert source.origin == "Answers of run asked – simulated, no model’s output"
-    assert source.title.endswith(" – simulated, no model’s output")
+    assert source.title == f"Candidates of run {run.title} (fake) – simulated, no model’s output"
+    assert source.citation.startswith(f"Candidates given by fake (run {run.pk}, ")
     long = source_title("x" * 300, run)
     assert (len(long), long[-30:]) == (200, source.title[-30:])
     assert source_title("x" * 300, Run(backend="vllm")) == "x" * 200
