@@ -278,7 +278,7 @@ def test_a_source_of_a_fake_run_says_that_it_is_simulated(run):
     assert (source.origin, source.owner) == ("Answers of run asked", lead)
     assert source.title == f"Candidates of run {run.title} ({run.model})"
     assert source.citation.startswith(f"Candidates given by {run.model} (run {run.pk}, ")
-    run.backend, run.model = "fake", ""
+    run.backend, run.recipe = "fake", {**run.recipe, "model": ""}
     run.save()
     studies.open_study(found=found(run), name="of-the-fake", by=lead)
     source = Source.objects.get(name="of-the-fake")
