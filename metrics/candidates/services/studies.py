@@ -47,7 +47,7 @@ def open_study(*, found: CandidateList, name: str, by: User) -> Study:
             _("There is a study or a source named '%(name)s' already. Choose another name.") % {"name": name}
         )
     run = found.run
-    title = _("Candidates of run %(run)s (%(model)s)") % {"run": run.title, "model": run.model or run.backend}
+    title = _("Candidates of run %(run)s (%(model)s)") % {"run": run.title, "model": run.model}
     source = Source.objects.create(
         name=name,
         title=source_title(title, run),
@@ -89,6 +89,6 @@ def open_study(*, found: CandidateList, name: str, by: User) -> Study:
 def _citation(found: CandidateList) -> str:
     run = found.run
     return (
-        f"Candidates given by {run.model or run.backend} (run {run.pk}, recipe {run.recipe_hash}), "
+        f"Candidates given by {run.model} (run {run.pk}, recipe {run.recipe_hash}), "
         f"found as by Jha et al. (2023), SeeGULL, ACL: the {found.per_region} most salient of each region."
     )
