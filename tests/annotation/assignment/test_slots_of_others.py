@@ -55,23 +55,25 @@ def test_a_unit_answered_as_a_surplus_does_not_come_again():
     assert slots.lease_next(enrolment=late) is None
 
 
-def test_a_slot_that_somebody_else_takes_first_stays_ahead(monkeypatch):
+@pytest.mark.parametrize("taken", [1, 2])
+def test_slots_that_somebody_else_takes_first_stay_ahead(monkeypatch, taken):
     of = factories.study()
-    rated(of, units=2, strata=("any",))
+    rated(of, units=3, strata=("any",))
     quick, enrolment = factories.enrolment(of), factories.enrolment(of)
     find = slots.open_slots
 
     def found_late(**asked):
         found = find(**asked)
         monkeypatch.setattr(slots, "open_slots", find)
-        slots.lease_next(enrolment=quick)
+        slots.lease(enrolment=quick, wanted=taken)
         return found
 
     monkeypatch.setattr(slots, "open_slots", found_late)
-    second = of.slots.get(unit__position=2)
-    assert slots.lease_next(enrolment=enrolment) == second
+    following = of.slots.get(unit__position=taken + 1)
+    assert slots.lease_next(enrolment=enrolment) == following
     assert Enrolment.objects.get(pk=enrolment.pk).position == 0
-    assert Slot.objects.get(unit__position=1).annotator == quick.annotator
+    theirs = of.slots.filter(annotator=quick.annotator).values_list("unit__position", flat=True)
+    assert sorted(theirs) == list(range(1, taken + 1))
 
 
 def test_what_is_returned_keeps_its_order():

@@ -332,6 +332,15 @@ def test_a_guest_makes_room_for_the_next_one_unasked(client, study):
     assert client.session["_auth_user_id"] == str(account.pk)
 
 
+@pytest.mark.parametrize("status", [StudyStatus.DRAFT, StudyStatus.PAUSED, StudyStatus.CLOSED])
+def test_nobody_new_enters_a_study_that_is_not_open(study, status):
+    study.status = status
+    arrival = crowd.Arrival(participant="5f8d0c1e", session="77bb-session")
+    with pytest.raises(ValueError, match="nobody new can enter"):
+        crowd.enter(study=study, arrival=arrival)
+    assert not Annotator.objects.exists()
+
+
 def test_who_came_from_a_platform_comes_back_when_it_no_longer_recruits(client, study):
     arrive(client)
     study.completion_code = study.completion_url = ""

@@ -373,6 +373,7 @@ def test_what_is_not_here_yet_comes_as_it_was_told(bundle):
     Source.objects.update(name="other")
     ImageSet.objects.update(name="other-images")
     changed(bundle, "images.csv", ",French2.png,", ",,")
+    changed(bundle, "images.csv", ",Mexican5.png,", ",kept/Mexican5.png,")
     for file in ("images.csv", "associations.csv"):
         repeat_last_row(bundle, file)
     run(bundle, "--name", "again")
@@ -381,7 +382,7 @@ def test_what_is_not_here_yet_comes_as_it_was_told(bundle):
     made = ImageSet.objects.get(name="live-images")
     assert (made.title, made.model_name, made.licence, made.drawn) == ("Drawn", "pen", "CC0", True)
     # without a file and a place outside, the name in the release is all that leads to the picture
-    told = [("French2.png", "a person"), ("Mexican5.png", "a person")]
+    told = [("French2.png", "a person"), ("kept/Mexican5.png", "a person")]
     assert sorted(made.images.values_list("reference", "prompt")) == told
     assert Association.objects.filter(source=votes).count() == 1
 
