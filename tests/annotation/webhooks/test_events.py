@@ -48,6 +48,14 @@ def told(event, key, webhook=None):
     return [each["id"] for message in found for each in message.payload[key]]
 
 
+def test_while_it_cannot_be_known_which_answers_are_there_nothing_is_told(study, webhook, monkeypatch):
+    factories.response(units(study)[0])
+    monkeypatch.setattr(webhook_events, "highest_safe_id", lambda model, *, timeout: None)
+    assert webhook_events.queue_messages() == 0
+    monkeypatch.undo()
+    assert webhook_events.queue_messages() == 1
+
+
 @pytest.mark.parametrize("event", BOTH)
 def test_a_webhook_is_told_what_it_asked_for_alone(study, event):
     hook(study, events=[event])
