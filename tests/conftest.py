@@ -252,8 +252,8 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _nothing_left_of_the_test_before() -> None:
-    """How often somebody asked is counted by their key, and tests give the same keys to others. A page stays
-    in the language in which it was asked for, and so does its thread."""
+    """How often somebody asked is counted by their key, and tests give the same keys to others. A page
+    leaves its language active in the thread that answered."""
     cache.clear()
     translation.deactivate()
 

@@ -226,7 +226,7 @@ def save_draft(
         if not opening:
             save(user=user, name=name, document={**document, "leads": sorted(leads)})
             return made
-        if made.study.status == StudyStatus.DRAFT:  # it may be open, or paused, since another click
+        if made.study.status == StudyStatus.DRAFT:  # another request may have opened it just now
             studies.change_status(
                 study=made.study, to=StudyStatus.OPEN, by=f"user {user.pk}", texts_checked=texts_checked
             )

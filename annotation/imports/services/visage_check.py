@@ -41,14 +41,13 @@ def _attribute_units(file: AttributeFile) -> Iterator[UnitContent]:
 def _page_units(file: AnnotationFile) -> Iterator[UnitContent]:
     for position, page in enumerate(file.rows, start=1):
         shown_content = (None, page.image, page.number, 0, page.worker, page.attributes)
-        yield (
-            position,
-            shown_content,
-            tuple(
-                (answer.values, tuple(() if box is None else (box,) for box in answer.boxes))
-                for answer in page.answers
-            ),
-        )
+        answers = ((answer.values, tuple(map(_at_most_one, answer.boxes))) for answer in page.answers)
+        yield position, shown_content, tuple(answers)
+
+
+def _at_most_one(box: Corners | None) -> tuple[Corners, ...]:
+    """The boxes of an attribute, of which the release has at most one."""
+    return () if box is None else (box,)
 
 
 def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
@@ -58,7 +57,7 @@ def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
     shown = Option.objects.filter(unit__in=units).order_by("unit_id", "position")
     for unit, text in shown.values_list("unit_id", "attribute__text"):
         options[unit].append(text)
-    boxes: dict[int, tuple[Corners, ...]] = defaultdict(tuple)  # the release never has several
+    boxes: dict[int, tuple[Corners, ...]] = defaultdict(tuple)
     drawn = Box.objects.filter(judgement__response__unit__in=units)
     for judgement, *corners in drawn.values_list("judgement_id", "x0", "y0", "x1", "y1"):
         boxes[judgement] += ((corners[0], corners[1], corners[2], corners[3]),)

@@ -261,14 +261,14 @@ def test_the_link_back_carries_the_code(code, url, expected):
 
 
 @pytest.mark.parametrize(
-    ("code", "url", "any_"), [("C1", "", True), ("", "https://p.org/", True), ("", "", False)]
+    ("code", "url", "has_one"), [("C1", "", True), ("", "https://p.org/", True), ("", "", False)]
 )
-def test_who_is_done_hands_in_a_code_or_follows_a_link(code, url, any_):
+def test_who_is_done_hands_in_a_code_or_follows_a_link(code, url, has_one):
     study = factories.study(completion_code=code, completion_url=url)
     enrolment = factories.enrolment(study)
     assert crowd.completion(enrolment=enrolment) is None, "they came another way"
     enrolment.crowd_participant = "5f8d0c1e"
-    assert bool(crowd.completion(enrolment=enrolment)) == any_
+    assert bool(crowd.completion(enrolment=enrolment)) == has_one
 
 
 def test_the_platforms_id_is_in_no_export_and_on_no_page(client, study):

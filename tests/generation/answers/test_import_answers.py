@@ -48,19 +48,19 @@ def refused(path, **options):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("letters", "known"), [(200, True), (201, False)])
-def test_the_name_of_a_model_has_a_longest(write, letters, known):
-    if known:
-        load(write(TWO), model="m" * letters)
-    else:
-        assert "name the model that answered" in refused(write(TWO), model="m" * letters)
-
-
 TWO = [{"prompt": "Tell me.", "text": "Yes"}, {"prompt": "Tell me.", "text": ""}]
 
 
 def test_a_run_that_is_made_has_a_name(write):
     assert refused(write(TWO), name=None) == "--name is missing: name the run that is made."
+
+
+@pytest.mark.parametrize(("letters", "accepted"), [(200, True), (201, False)])
+def test_the_name_of_a_model_has_at_most_200_letters(write, letters, accepted):
+    if accepted:
+        load(write(TWO), model="m" * letters)
+    else:
+        assert "name the model that answered" in refused(write(TWO), model="m" * letters)
 
 
 def test_tokens_are_counted_in_their_own_run(write):
