@@ -145,10 +145,12 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(
         ("webhook_action", "webhook_redeliver"), (READ_ONLY, (LOGIN, NONE, NONE, 302, NONE, 302))
     ),
-    # Nobody here but the admin may make studies, and a study that is open is set up no more.
+    # Nobody here but the admin may make studies. The study is open: who leads it is sent on to it.
     "setup": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
-    "setup_step": (NOBODY, NOBODY),
-    "setup_file": (NOBODY, READ_ONLY),
+    "setup_step": ((LOGIN, NONE, NONE, 302, NONE, 302), (LOGIN, NONE, NONE, 302, NONE, 302)),
+    "setup_file": ((LOGIN, NONE, NONE, 302, NONE, 302), READ_ONLY),
+    "setup_gold": ((LOGIN, NONE, NONE, 302, NONE, 302), (LOGIN, NONE, NONE, 302, NONE, 302)),
+    "study_images": ((LOGIN, NONE, NONE, NONE, NONE, 302), (LOGIN, NONE, NONE, NONE, NONE, 302)),
     "setup_discard": (READ_ONLY, NOBODY),
     # The catalogue is for who sets up or leads any study; only the former, here the admin, add to it.
     **dict.fromkeys(
@@ -248,8 +250,6 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     ),
     "new_visual_questions": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
-    # the study is open, and set up no more
-    **dict.fromkeys(("study_images", "setup_gold"), (NOBODY, NOBODY)),
     # there is no run to try again
     "retry_scores": (READ_ONLY, NOBODY),
     # only who leads a study tries it; the forms are empty

@@ -49,6 +49,10 @@ class SetupRefused(StudyError):
     """A document that cannot be saved or made a draft. The message says why and what to do."""
 
 
+class AlreadyOpened(Http404):
+    """A study that the user leads is no longer being set up: it was opened, perhaps in another window."""
+
+
 def documents(*, user: User) -> dict[str, Document]:
     """Study name -> document, for everything that `user` is setting up."""
     row = Session.objects.filter(pk=_key(user)).first()
@@ -94,8 +98,10 @@ def document_from_study(study: Study) -> Document:
 
 def begun(*, user: User, name: str) -> tuple[Document, Study | None]:
     """The document that `user` sets up under `name`, and its draft if there is one. Raises Http404 if there
-    is none, or if the user may not edit it."""
+    is none, or if the user may not edit it, and AlreadyOpened if the study is no longer a draft."""
     study = Study.objects.filter(name=name).first()
+    if study is not None and study.status != StudyStatus.DRAFT and policies.leads(user, study):
+        raise AlreadyOpened
     may = policies.may_create_studies(user) and (study is None or policies.may_set_up(user, study))
     document = documents(user=user).get(name) if may else None
     if document is None and may and study is not None:

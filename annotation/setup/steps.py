@@ -1,16 +1,25 @@
-"""The pages of the wizard, which of them has the field for a key, and what every one of them shows."""
+"""The pages of the wizard: which of them has the field for a key, and what all of them have in common."""
 
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
+from annotation.core.requests import LoggedIn
 from annotation.models import Study, TaskKind
+from annotation.setup import services
 from annotation.setup.forms.base import Document, split_task_key
 from annotation.studies.study_file.checks import PURPOSES
 from annotation.studies.study_file.marks import find_marks
+
+_View = Callable[..., HttpResponse]
 
 STEPS = {
     "source": gettext_lazy("What is judged"),
@@ -44,6 +53,22 @@ def step_of(key: str, document: Document) -> str:
     if kind and rest.partition("[")[0].partition(".")[0] in TASK_KEYS:
         return "tasks"
     return "source"
+
+
+def only_before_opening(view: _View) -> _View:
+    """Send a lead on to the study once it has been opened."""
+
+    @wraps(view)
+    def wrapped(request: LoggedIn, name: str, **more: Any) -> HttpResponse:
+        try:
+            return view(request, name, **more)
+        except services.AlreadyOpened:
+            messages.info(
+                request, gettext("This study has already been opened, so it is no longer being set up.")
+            )
+            return redirect("overview", name)
+
+    return wrapped
 
 
 def wizard_context(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from annotation.imports.readers import pairs
 from annotation.imports.readers.oddities import FileRefused
 from annotation.models import Axis, ImageSet, TaskKind
 from annotation.setup import services as setup
-from annotation.setup.steps import wizard_context
+from annotation.setup.steps import only_before_opening, wizard_context
 from generation.core.access import image_makers_only
 from generation.uploads import bundles
 from generation.uploads.attribute_table import read_attributes
@@ -91,6 +91,7 @@ def _max_study_bytes(user: User | AnonymousUser) -> int:
 @accepts_files(_max_study_bytes)
 @image_makers_only
 @require_http_methods(["GET", "HEAD", "POST"])
+@only_before_opening
 def study_images(request: LoggedIn, name: str) -> HttpResponse:
     """The images and attributes of a study that is being set up. POST imports and saves both, or shows
     what is wrong."""

@@ -14,7 +14,7 @@ from annotation.models import Image, TaskKind
 from annotation.setup import queries, services
 from annotation.setup.forms.base import tasks_by_kind
 from annotation.setup.forms.gold import GoldForm
-from annotation.setup.steps import wizard_context
+from annotation.setup.steps import only_before_opening, wizard_context
 from annotation.setup.views.errors import WizardErrors, find_error
 from annotation.studies.errors import StudyError
 
@@ -23,6 +23,7 @@ IMAGES = 8
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@only_before_opening
 def setup_gold(request: LoggedIn, name: str) -> HttpResponse:
     """POST saves what was ticked, and continues with the consent text, with more images (`more`) or with the
     last page (`review`)."""

@@ -18,7 +18,7 @@ from annotation.participation.services import invitations
 from annotation.setup import queries, services
 from annotation.setup.forms.base import Document, UploadForm, tasks_by_kind
 from annotation.setup.forms.start import COPY, NewStudyForm
-from annotation.setup.steps import STEPS, wizard_context
+from annotation.setup.steps import STEPS, only_before_opening, wizard_context
 from annotation.setup.views.errors import WizardErrors, find_error, make_form
 from annotation.setup.views.previews import previews
 from annotation.studies.errors import StudyError, StudyFileError
@@ -66,6 +66,7 @@ def setup(request: LoggedIn) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@only_before_opening
 def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     """One page of the wizard. POST saves it, and continues with the next page unless `stay` is sent."""
     if step not in STEPS:
@@ -103,6 +104,7 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
 
 
 @require_safe
+@only_before_opening
 def setup_file(request: LoggedIn, name: str) -> HttpResponse:
     """Download the study file of the current entries, complete or not."""
     document, _study = services.begun(user=request.user, name=name)

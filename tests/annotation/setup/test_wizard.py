@@ -277,7 +277,9 @@ def test_a_draft_follows_the_pages_until_it_opens(begun, fill):
     fill("open", {"make": "1"})
     assert [*Unit.objects.values_list("attribute__text", flat=True)] == ["hat"]
     fill("open", {"open": "1"})
-    assert fill("source", SOURCE).status_code == 404, "an open study is set up no more"
+    fill("source", {**SOURCE, "visual_nature_words": "cap"})
+    fill("open", {"make": "1"})
+    assert [*Unit.objects.values_list("attribute__text", flat=True)] == ["hat"], "an open study keeps them"
 
 
 def test_whether_it_can_be_filled_is_said_before_it_opens(begun, fill, client):
@@ -621,14 +623,26 @@ def test_a_downloaded_file_can_be_changed_and_sent_back(begun, fill, client, lea
     assert Study.objects.get().tasks.get().instructions == "Think of a photo."
 
 
-def test_what_a_command_opened_meanwhile_can_only_be_discarded(begun, fill, client, lead):
+def test_what_was_opened_meanwhile_can_only_be_discarded(begun, fill, client, lead):
     filled_in(fill)
     factories.study("visual-2026", leads=[lead])
-    assert fill("source", SOURCE).status_code == 404
+    assert fill("source", SOURCE).status_code == 302
     assert "Discard your entries" in client.get(reverse("setup")).text
     assert upload(client, FILE.replace("from-file", "visual-2026")).status_code == 422
     client.post(reverse("setup_discard", args=["visual-2026"]))
     assert setup_services.documents(user=lead) == {}
+
+
+@pytest.mark.parametrize("page", ["setup_step", "setup_file", "setup_gold", "study_images"])
+def test_its_leads_are_sent_on_to_a_study_that_is_open_and_nobody_else(client, lead, page):
+    factories.study("visual-2026", leads=[lead])
+    address = reverse(page, args=["visual-2026", *(["open"] if page == "setup_step" else [])])
+    client.force_login(lead)
+    answer = client.get(address, follow=True)
+    assert answer.redirect_chain == [(reverse("overview", args=["visual-2026"]), 302)]
+    assert "This study has already been opened" in answer.text
+    client.force_login(creator("another"))
+    assert client.get(address).status_code == 404
 
 
 def test_what_stands_in_a_part_that_is_switched_off_is_no_error(begun, fill):
