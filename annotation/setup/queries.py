@@ -51,20 +51,23 @@ def drafts(*, user: User, documents: Mapping[str, Document]) -> list[dict[str, A
 
 
 def sample(task: Document, *, document: Document) -> dict[str, Any]:
-    """Sample values for [attr] and [id] in a preview, or the options of a page; made-up values if nothing is
-    chosen yet."""
+    """Sample values for [attr] and [id] in a preview, or the options of a page, of what the task shows;
+    made-up values if nothing is chosen yet."""
     what = task.get("associations") or task.get("attributes") or {}
     if isinstance(what, list):
         return {"attribute": str(what[0]), "identity": "", "options": ()}
     source = what.get("source") or document.get("stereotypes", {}).get("source", "")
     of_source = Association.objects.filter(source__name=source).select_related("group", "attribute")
+    if pairs := what.get("pairs"):
+        of_source = of_source.filter(group__name=pairs[0][0], attribute__text=pairs[0][1])
+    images = Image.objects.filter(image_set__name=task.get("image_set", ""))
+    if chosen := what.get("groups"):
+        of_source, images = of_source.filter(group__name__in=chosen), images.filter(group__name__in=chosen)
     found = of_source.order_by("pk").first()
     group = found.group if found else None
     options: tuple[str, ...] = ()
     if task.get("kind") == TaskKind.DEPICTION:
-        image = (
-            Image.objects.filter(image_set__name=task.get("image_set", "")).select_related("group").first()
-        )
+        image = images.select_related("group").first()
         group = image.group if image else group
         texts = Attribute.objects.filter(associations__source__name=source).order_by("pk").distinct()
         options = tuple(texts.values_list("text", flat=True)[: max(1, int(task.get("page_size", 5)) - 1)])

@@ -49,6 +49,20 @@ def test_a_preview_has_as_many_attributes_as_a_page_and_the_group_of_its_image(t
     assert (len(sample["options"]), sample["identity"]) == (shown, "French")
 
 
+@pytest.mark.parametrize(
+    "chosen", [{"groups": ["French"]}, {"pairs": [["French", "beret"], ["Mexican", "sombrero"]]}]
+)
+def test_a_preview_is_of_what_was_chosen(task, chosen):
+    what = {"source": "votes", **chosen}
+    sample = queries.sample({"kind": "prevalence", "associations": what}, document={})
+    assert (sample["identity"], sample["attribute"]) == ("French", "beret")
+
+
+def test_a_preview_of_images_is_of_a_chosen_group(task):
+    task["attributes"]["groups"] = ["Mexican"]
+    assert queries.sample(task, document=SOURCE)["identity"] == "Mexican"
+
+
 def test_what_is_begun_already_can_be_saved_again_however_many_there_are(lead, monkeypatch):
     monkeypatch.setattr(setup, "MOST_DRAFTS", 1)
     largest = {"title": "x"}
