@@ -623,6 +623,17 @@ def test_a_downloaded_file_can_be_changed_and_sent_back(begun, fill, client, lea
     assert Study.objects.get().tasks.get().instructions == "Think of a photo."
 
 
+def test_the_home_page_tells_of_what_has_no_draft_yet(begun, fill, client):
+    said = "You have begun to set up 1 study."
+    assert said in client.get("/").text
+    filled_in(fill)
+    fill("open", {"make": "1"})
+    assert said not in client.get("/").text
+    factories.user("another", lead=True)
+    client.force_login(get_user_model().objects.get(username="another"))
+    assert "You lead no study yet." in client.get("/").text
+
+
 def test_what_was_opened_meanwhile_can_only_be_discarded(begun, fill, client, lead):
     filled_in(fill)
     factories.study("visual-2026", leads=[lead])
