@@ -72,10 +72,10 @@ class CandidatesForm(forms.Form):
     source = forms.ChoiceField(label=_("or known pairs of a source"), required=False)
     threshold = _number(_("Votes that make a pair of the source known"), least=1, required=True)
     pool = forms.ChoiceField(label=_("Whose votes"), choices=Pool.choices)
-    seed_number = _number(_("Draw so many pairs of the source"), least=2, help_text=_("Empty: all."))
+    seed_number = _number(_("How many pairs of the source to draw"), least=2, help_text=_("Empty: all."))
     variant = forms.ChoiceField(label=_("Prompt"), choices=_VARIANTS)
     n = forms.IntegerField(label=_("Pairs in a prompt"), min_value=1, max_value=MOST_PAIRS)
-    sample = _number(_("Draw so many choices of pairs"), least=1, help_text=_("Empty: every choice."))
+    sample = _number(_("How many choices of pairs to draw"), least=1, help_text=_("Empty: every choice."))
     sample_seed = _number(_("Seed of the draws"), required=True)
     times = _number(_("Answers to each prompt"), least=1, required=True)
 

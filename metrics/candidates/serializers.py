@@ -50,12 +50,12 @@ class CandidatesPlanBody(Body):
     source = serializers.CharField(required=False, max_length=80, help_text="Seeds: its known pairs.")
     threshold = serializers.IntegerField(default=2, min_value=1, help_text="Votes that make a pair known.")
     pool = serializers.ChoiceField(Pool.choices, default=Pool.IN_REGION.value)
-    seed_number = serializers.IntegerField(required=False, min_value=2, help_text="Draw so many of them.")
+    seed_number = serializers.IntegerField(required=False, min_value=2, help_text="How many of them to draw.")
     variant = serializers.ChoiceField(
         [variant.value for variant in PromptVariant], default=PromptVariant.IDENTITY_ATTRIBUTE.value
     )
     n = serializers.IntegerField(default=2, min_value=1, max_value=MOST_PAIRS, help_text="Pairs in a prompt.")
-    sample = serializers.IntegerField(required=False, min_value=1, help_text="Draw so many choices of pairs.")
+    sample = serializers.IntegerField(required=False, min_value=1, help_text="How many choices of pairs to draw.")
     sample_seed = serializers.IntegerField(default=0, min_value=0, help_text="Seed of the draws.")
     times = serializers.IntegerField(required=False, min_value=1, help_text="Answers to each prompt.")
     backend = serializers.CharField(max_length=40)
