@@ -68,12 +68,14 @@ def test_search_and_filters(admin, study):
     Enrolment.objects.filter(pk=blocked.pk).update(status=EnrolmentStatus.BLOCKED)
     crowd = factories.enrolment(study, who=annotators.newcomer())
     Enrolment.objects.filter(pk=crowd.pk).update(crowd_participant="5f9abc")
-    factories.enrolment(study, pseudonym="a-lone")
+    lone = factories.enrolment(study, pseudonym="a-lone")
+    Enrolment.objects.filter(pk=lone.pk).update(crowd_participant="7c0def")
     for text in ("LENA", "haddad", "Lena Haddad", "lh@exam"):
         assert names(text) == ["lena"], text
     assert names("a-am") == ["amal"]
     assert names("a-lone") == ["a-lone"]
     assert names("5f9abc") == [crowd.annotator.user.username]
+    assert names("7c0def") == ["a-lone"]
     assert names("5f9") == [], "a platform's id is not to be guessed piece by piece"
     assert names(role="admin") == ["root"]
     assert names(role="set_up") == ["maker"]
