@@ -2,11 +2,14 @@
 left alone."""
 
 import copy
+import json
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.core.translation import LANGUAGE
@@ -56,6 +59,28 @@ class StepForm(forms.Form):
 
     def add_fields(self) -> None:
         """Add fields that depend on the document."""
+
+    def shown_values(self) -> Any:
+        """The values of the document that this page shows. Rows that are empty do not count."""
+        initial = {name: self.get_initial_for_field(field, name) for name, field in self.fields.items()}
+        return {name: value for name, value in initial.items() if value}
+
+    def shown(self) -> str:
+        """A digest of these values, which the page sends back."""
+        return sha256(json.dumps(self.shown_values(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def check_shown(self) -> None:
+        """Add an error if these values changed since the page was shown, and saving would replace them."""
+        sent = self.data.get("shown")  # pages of the previous version do not send it
+        if sent in (None, self.shown()) or (self.is_valid() and self.updated_document() == self.document):
+            return
+        self.add_error(
+            None,
+            gettext(
+                "This page was changed in another window since you opened it. Below is what you entered: "
+                "save again to replace the other change."
+            ),
+        )
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         found = {name: get_at(document, key) for key, name in self.paths().items()}

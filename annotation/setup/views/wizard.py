@@ -77,6 +77,7 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     may_name_leads = policies.is_admin(request.user)
     data = request.POST if request.method == "POST" else None
     form = make_form(step, document, data, may_name_leads=may_name_leads)
+    form.check_shown()
     if form.is_valid():
         changed, note = services.free_checks(form.updated_document(), before=document)
         changed = services.place_checks(changed)

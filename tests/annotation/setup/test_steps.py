@@ -1,10 +1,11 @@
-"""The list of steps on top of every page of the wizard, and fields that must be adapted."""
+"""What the pages of the wizard share: the list of steps, fields that must be adapted, and two windows."""
 
 import pytest
 from django.urls import reverse
 
 from annotation.setup import services as setup
 from tests import factories
+from tests.annotation.setup.test_wizard import CONSENT, RECRUITMENT, SOURCE, TASKS
 
 pytestmark = pytest.mark.django_db
 
@@ -24,6 +25,10 @@ def begin(client, template: str) -> str:
 
 def steps_of(shown) -> list[tuple[str, bool, bool]]:
     return [(each["key"], each["here"], each["missing"]) for each in shown.context["steps"]]
+
+
+def shown_by(page: str) -> str:
+    return page.partition('name="shown" value="')[2].partition('"')[0]
 
 
 def test_a_study_of_images_has_a_step_for_them_that_says_whether_they_are_missing(client, lead):
@@ -52,3 +57,43 @@ def test_a_text_to_adapt_is_not_called_optional(client, lead):
     labels = [line for line in page.splitlines() if "<label" in line and "To adapt</span>" in line]
     assert labels
     assert [line for line in labels if "optional" in line] == []
+
+
+CHECKS = {
+    "visual_nature_check_0_attribute": "kind",
+    "visual_nature_check_0_expected": "Agree",
+    "visual_nature_check_5_purpose": "training",  # an empty row
+}
+QUESTION = {"question_field_0": "religion", "question_label_0": "Your religion"}
+EVERY_PAGE = {
+    "source": (SOURCE, {"title": "Another title"}, {"description": "Words"}),
+    "tasks": (TASKS, {"visual_nature_seed": "8"}, {"visual_nature_wording": "Is it [attr]?"}),
+    "checks": (CHECKS, {"training_pass": "60"}, {"visual_nature_check_0_feedback": "Look again."}),
+    "consent": (CONSENT, {"text": "You rate images."}, {"content_warning": "Slurs"}),
+    "recruitment": (RECRUITMENT, QUESTION, {"completion_code": "C0DE"}),
+}
+
+
+@pytest.mark.parametrize("step", EVERY_PAGE)
+def test_a_change_in_another_window_is_replaced_only_by_who_knows_of_it(client, lead, step):
+    name = begin(client, "blank")
+    data, first, second = EVERY_PAGE[step]
+
+    def send(step: str, data: dict, **seen):
+        answer = client.post(reverse("setup_step", args=[name, step]), {**data, **seen})
+        return answer.status_code, answer.text, setup.documents(user=lead)[name]
+
+    for each, (usual, *_changes) in EVERY_PAGE.items():
+        assert send(each, usual)[0] == 302
+    seen = shown_by(client.get(reverse("setup_step", args=[name, step])).text)
+    other = "consent" if step == "recruitment" else "recruitment"
+    send(other, {**EVERY_PAGE[other][0], "session_cap": "40", "completion_code": "0THER"})
+    status, _page, saved = send(step, data | first, shown=seen)
+    assert status == 302, "another page may change"
+    assert send(step, data | first, shown=seen)[0] == 302, "nothing is lost if it is sent twice"
+    status, page, after = send(step, data | second, shown=seen)
+    assert (status, after) == (422, saved)
+    assert "This page was changed in another window" in page
+    status, page, after = send(step, data | second, shown=shown_by(page))
+    assert status == 302
+    assert after != saved
