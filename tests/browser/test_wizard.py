@@ -165,6 +165,33 @@ def test_the_wording_is_seen_as_annotators_see_it_while_it_is_typed(new_page, le
     expect(arabic.locator("strong")).to_have_text("sombrero")
 
 
+def test_leaving_a_page_with_unsaved_entries_is_asked_about(new_page, lead, filled):
+    page = new_page(lead)
+    asked = []
+
+    def stay(dialog):
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    page.goto(reverse("setup_step", args=["visual-2026", "source"]))
+    tasks = page.get_by_label("Steps").get_by_role("link", name="How it is asked")
+    tasks.click()
+    page.wait_for_url("**/tasks/")
+    page.go_back()
+    page.locator("#id_contact").fill("")
+    with page.expect_event("dialog"):
+        tasks.click(no_wait_after=True)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
+    with page.expect_event("dialog"):
+        tasks.click(no_wait_after=True)
+    page.locator("#id_contact").fill("us@example.org")
+    page.get_by_role("button", name="Save and continue").click()
+    page.wait_for_url("**/tasks/")
+    assert asked == ["beforeunload", "beforeunload"]
+
+
 def test_a_study_is_set_up_and_opened_by_keyboard_alone(new_page, lead):
     page = new_page(lead)
     page.goto(reverse("setup"))
