@@ -174,7 +174,7 @@ def test_leaving_a_page_with_unsaved_entries_is_asked_about(new_page, lead, fill
         dialog.dismiss()
 
     page.on("dialog", stay)
-    page.goto(reverse("setup_step", args=["visual-2026", "source"]))
+    page.goto(reverse("setup_step", args=["visual-2026", "source"]) + "#id_title")
     tasks = page.get_by_label("Steps").get_by_role("link", name="How it is asked")
     tasks.click()
     page.wait_for_url("**/tasks/")
@@ -184,6 +184,7 @@ def test_leaving_a_page_with_unsaved_entries_is_asked_about(new_page, lead, fill
         tasks.click(no_wait_after=True)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
+    expect(page.get_by_role("alert")).to_be_focused()
     with page.expect_event("dialog"):
         tasks.click(no_wait_after=True)
     page.locator("#id_contact").fill("us@example.org")

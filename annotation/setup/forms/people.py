@@ -5,7 +5,9 @@ from typing import Any
 
 from django import forms
 from django.core.validators import RegexValidator, URLValidator
+from django.utils.html import format_html
 from django.utils.text import capfirst, slugify
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.setup.forms.base import (
@@ -230,7 +232,9 @@ class RecruitmentForm(StepForm):
                 questions[field] = {"field": field, **question}
                 put(questions[field], "translations", row["others"] | _without_empty(in_languages))
         if self._question_errors:
-            raise forms.ValidationError(_("Please check the questions."))
+            anchor = f"question_field_{min(self._question_errors)}"
+            text = gettext("Please check the questions.")
+            raise forms.ValidationError(format_html('<a href="#{}">{}</a>', anchor, text))
         self.cleaned_data["questions"] = list(questions.values())
         return self.cleaned_data
 

@@ -94,6 +94,17 @@ def test_a_change_in_another_window_is_replaced_only_by_who_knows_of_it(client, 
     status, page, after = send(step, data | second, shown=seen)
     assert (status, after) == (422, saved)
     assert "This page was changed in another window" in page
+    assert "marked below" not in page
     status, page, after = send(step, data | second, shown=shown_by(page))
     assert status == 302
     assert after != saved
+
+
+def test_above_a_page_with_errors_is_a_link_to_each_marked_field(client, lead):
+    name = begin(client, "blank")
+    page = client.post(reverse("setup_step", args=[name, "source"]), {**SOURCE, "title": ""}).text
+    assert "Please correct the fields marked below." in page
+    assert '<a href="#id_title">Title</a>' in page
+    row = {"question_label_1": "Your religion"}
+    page = client.post(reverse("setup_step", args=[name, "recruitment"]), {**RECRUITMENT, **row}).text
+    assert '<a href="#question_field_1">Please check the questions.</a>' in page

@@ -152,6 +152,7 @@ def test_what_changed_since_the_preview_is_said(page, program, monkeypatch, refu
     monkeypatch.setattr(runs, "ensure", refuse)
     shown = start(page)
     assert (shown.status_code, shown.context["form"].non_field_errors()) == (422, ["Somebody was faster."])
+    assert "Nothing was planned.</p>" in shown.text, "no field is marked"
     plan = {"kind": "images", "backend": "fake", "groups": ["Mexican"]}
     assert "faster" in is_problem(program.post("runs", plan), 409)["detail"]
 
