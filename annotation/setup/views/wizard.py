@@ -25,6 +25,7 @@ from annotation.studies.errors import StudyError, StudyFileError
 from annotation.studies.services import feasibility
 from annotation.studies.study_file.marks import find_marks
 from annotation.studies.study_file.reading import read_study_text
+from annotation.studies.study_file.votes import find_too_few_votes
 from annotation.studies.study_file.writing import study_toml
 from annotation.studies.study_templates.registry import texts_to_check
 
@@ -164,8 +165,10 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
         error = find_error("", {"name": name, **document})
         problem = errors.for_page(error) if error else None
     images = tasks_by_kind(document).get(TaskKind.DEPICTION)
+    too_few = find_too_few_votes(document)
     context = {
         "problem": problem,
+        "too_few_votes": errors.for_page(too_few) if too_few else None,
         "without_gold": images is not None and not images.get("gold"),
         "marks": [(errors.link_to(mark.key), mark.text) for mark in marks],
         "unchecked": [errors.link_to(key) for key in unchecked],

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.setup import services as setup
+from annotation.studies.study_file.votes import find_too_few_votes
 from tests import factories
 from tests.annotation.setup.test_wizard import CONSENT, RECRUITMENT, SOURCE, TASKS
 
@@ -108,3 +109,39 @@ def test_above_a_page_with_errors_is_a_link_to_each_marked_field(client, lead):
     row = {"question_label_1": "Your religion"}
     page = client.post(reverse("setup_step", args=[name, "recruitment"]), {**RECRUITMENT, **row}).text
     assert '<a href="#question_field_1">Please check the questions.</a>' in page
+
+
+def rule_and_quotas(rule: dict, *quotas: str, kind: str = "prevalence") -> dict:
+    return {"stereotypes": rule, "tasks": [{"kind": "depiction"}, {"kind": kind, "strata": [*quotas]}]}
+
+
+@pytest.mark.parametrize(
+    ("document", "there"),
+    [
+        (rule_and_quotas({"threshold": 99}, "any", "any"), 2),
+        (rule_and_quotas({"threshold": 3}), None),
+        (rule_and_quotas({"threshold": 4}), 3),
+        (rule_and_quotas({}, "any", "any"), None),
+        (rule_and_quotas({}, "in-region", "IN-region and gender: not male", "any"), 1),
+        (rule_and_quotas({"pool": "in"}, "in-region", "in-region", "out-region"), None),
+        (rule_and_quotas({"pool": "in", "threshold": 1}, "out-region", "out-region"), 0),
+        (rule_and_quotas({"threshold": 99}, "any", kind="association"), None),
+        ({"tasks": [{"kind": "prevalence", "overlap": 1}]}, 1),
+        ({}, None),
+    ],
+)
+def test_fewer_votes_that_count_than_the_rule_needs_are_found(document, there):
+    found = find_too_few_votes(document)
+    assert (found and found.details["there"]) == there
+
+
+def test_the_last_page_warns_of_votes_that_are_too_few_and_links_to_their_fields(client, lead):
+    name = begin(client, "seegull_prevalence")
+    address = reverse("setup_step", args=[name, "open"])
+    assert "No association can become a stereotype" not in client.get(address).text
+    document = setup.documents(user=lead)[name]
+    setup.save(user=lead, name=name, document={**document, "stereotypes": {"threshold": 99}})
+    warning = client.get(address).text.partition('<p class="notice notice-warning">')[2].partition("</p>")[0]
+    assert "can get from the annotators whose votes count (3). No association can become" in warning
+    for step, field in (("source", "threshold"), ("source", "pool"), ("tasks", "prevalence_strata")):
+        assert f'href="/setup/{name}/{step}/#id_{field}"' in warning
