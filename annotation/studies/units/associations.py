@@ -3,7 +3,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from annotation.models import Association
 from annotation.studies.errors import StudyRefused, gettext_noop
@@ -22,6 +22,7 @@ from annotation.studies.units.planned import (
 
 # axis, name and region of the group, text of the attribute, id of the association
 Row = tuple[str, str, str, str, int]
+Pair = tuple[str, str]  # name of the group, text of the attribute
 
 
 def plan_associations(task: TaskFile, chosen: Associations, *, key: str) -> Plan:
@@ -75,13 +76,12 @@ def _select(chosen: Associations, *, key: str) -> list[Row]:
                 )
         associations = associations.filter(group__name__in=chosen.groups)
     fields = ("group__axis", "group__name", "group__region", "attribute__text", "pk")
-    rows: Iterator[Row] = associations.values_list(*fields).iterator(chunk_size=10_000)
+    ordered: list[Row] = sorted(associations.values_list(*fields).iterator(chunk_size=10_000))
     if chosen.pairs:
-        wanted = set(chosen.pairs)
-        kept = sorted(row for row in rows if (row[1], row[3]) in wanted)
-        _check_pairs(chosen, kept, key=key)
+        wanted = _as_spelled(chosen.pairs, names={name for _, name, _, _, _ in ordered})
+        kept = [row for row in ordered if (row[1], row[3]) in wanted]
+        _check_pairs(chosen, wanted, kept, key=key)
         return kept
-    ordered = sorted(rows)
     if not ordered:
         raise StudyRefused(
             gettext_noop("'%(source)s' has no associations. Import it first."),
@@ -91,9 +91,15 @@ def _select(chosen: Associations, *, key: str) -> list[Row]:
     return ordered
 
 
-def _check_pairs(chosen: Associations, rows: Sequence[Row], *, key: str) -> None:
+def _as_spelled(pairs: Iterable[Pair], *, names: Set[str]) -> set[Pair]:
+    """`pairs` with the groups that `names` has in another case: tables of pairs are read so, too."""
+    spelled = {name.casefold(): name for name in names}
+    return {(name if name in names else spelled.get(name.casefold(), name), text) for name, text in pairs}
+
+
+def _check_pairs(chosen: Associations, wanted: Set[Pair], rows: Sequence[Row], *, key: str) -> None:
     found = [(name, text) for _, name, _, text, _ in rows]
-    missing = sorted(set(chosen.pairs) - set(found))
+    missing = sorted(wanted - set(found))
     if missing:
         raise StudyRefused(
             gettext_noop("'%(source)s' has no association %(pairs)s."),
