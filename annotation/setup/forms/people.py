@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.core.validators import RegexValidator, URLValidator
@@ -121,6 +122,14 @@ class _URLField(forms.URLField):
     """A URL by the rule of study files, which also allows host names without a dot."""
 
     default_validators = [RegexValidator(rf"^{URL_PATTERN}\Z", URLValidator.message)]
+
+    def to_python(self, value: Any) -> str | None:
+        url = super().to_python(value)
+        typed = str(value).strip()
+        if url and "://" not in typed and "." not in urlsplit(url).netloc:  # any word would become an address
+            text = gettext("%(it)s is not a full URL. Write one such as https://app.prolific.com/...")
+            raise forms.ValidationError(text % {"it": f"'{typed}'"})
+        return url
 
 
 _LABELS = {

@@ -218,6 +218,11 @@ def check_stratum(text: str, *, questions: Iterable[str], names_group: bool, key
             page_message=_("'%(text)s' needs identity groups, but this task has none.")
             if strata.depends_on_group(text) and not names_group
             else _(
+                "'%(text)s' is not a quota. Write 'any', 'in-region', 'out-region', 'origin: Asia' or "
+                "'gender: not male', with one of: %(fields)s."
+            )
+            if names_group
+            else _(
                 "'%(text)s' is not a quota. Write 'any', 'origin: Asia' or 'gender: not male', "
                 "with one of: %(fields)s."
             ),

@@ -1,6 +1,7 @@
 """Setting a study up in the browser (setup/views/wizard.py, setup/services.py)."""
 
 import tomllib
+from html import unescape
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -192,6 +193,7 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
         ("consent", {"content_warning_es": "Aviso."}, "text_es", "as well"),
         ("consent", {"break_after": "soon"}, "break_after", "whole number"),
         ("recruitment", {"completion_url": "http://"}, "completion_url", "valid URL"),
+        ("recruitment", {"completion_url": "notaurl"}, "completion_url", "'notaurl' is not a full URL."),
         ("recruitment", {"participant": "a b"}, "participant", "valid value"),
     ],
 )
@@ -201,10 +203,22 @@ def test_an_error_stands_beside_its_field_and_nothing_is_kept(begun, fill, lead,
     data = {"source": SOURCE, "tasks": TASKS, "consent": CONSENT, "recruitment": RECRUITMENT}[step]
     answer = fill(step, {**data, **changes})
     assert answer.status_code == 422
-    assert says in str(answer.context["form"].errors[field])
+    assert says in unescape(str(answer.context["form"].errors[field]))
     if field != "__all__":
         assert f'id="id_{field}_error"' in answer.text
     assert setup_services.documents(user=lead) == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("example.org/done", "https://example.org/done"),
+        ("http://localhost/done", "http://localhost/done"),
+        (" ", ""),
+    ],
+)
+def test_an_address_without_a_scheme_is_of_the_web(typed, url):
+    assert RecruitmentForm.base_fields["completion_url"].clean(typed) == url
 
 
 def test_the_rule_of_visual_nature_is_one_of_three(begun, fill, client):

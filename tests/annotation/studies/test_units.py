@@ -6,6 +6,7 @@ from django.core.management import call_command
 from annotation.models import Association, IdentityGroup, OptionRole, Purpose, Slot, Study, Unit
 from annotation.studies.errors import StudyFileError, StudyRefused
 from annotation.studies.services import studies
+from annotation.studies.services.study_plan import check_stratum
 from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 from tests.annotation.studies import world as study_world
@@ -113,6 +114,15 @@ def test_groups_and_pairs_choose_associations():
     }
 
 
+def test_the_group_of_a_pair_is_found_in_any_case_but_first_as_it_is_spelled():
+    row = Association.objects.get(group__name="French", attribute__text="chic")
+    row.pk, row.group = None, IdentityGroup.objects.create(name="french", region="Europe")
+    row.save()
+    listed = PREVALENCE.replace('"votes" }', '"votes", pairs = [["nepali", "poor"], ["french", "chic"]] }')
+    units = made(listed).tasks.get().units
+    assert set(units.values_list("association__group__name", flat=True)) == {"Nepali", "french"}
+
+
 def test_groups_without_a_region_are_refused_by_name_where_it_is_needed():
     IdentityGroup.objects.filter(name="French").update(region="")
     message = refusal(PREVALENCE)
@@ -169,6 +179,13 @@ def test_an_ambiguous_group_name_in_pairs_is_refused():
     assert "gold[1]: 'votes' has more than one association of 'French' with 'chic'" in refusal(
         PREVALENCE + gold
     )
+
+
+@pytest.mark.parametrize("names_group", [True, False])
+def test_what_is_no_quota_is_told_of_the_regions_where_there_are_groups(names_group):
+    with pytest.raises(StudyRefused, match="not a stratum") as refused:
+        check_stratum("shoe", questions=(), names_group=names_group)
+    assert ("'in-region', 'out-region'" in refused.value.page_message) == names_group
 
 
 RATING = """
