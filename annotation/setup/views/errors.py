@@ -66,6 +66,16 @@ def find_error(step: str, document: Document) -> StudyError | None:
     return services.find_check_error(file=file) if step == "checks" else None
 
 
+def find_errors(document: Document, *, first: StudyError) -> list[StudyError]:
+    """`first`, and the first error on each of the other pages."""
+    found = {step_of(first.key, document): first}
+    for step in FORMS:
+        error = find_error(step, document)
+        if error is not None:
+            found.setdefault(step_of(error.key, document), error)
+    return list(found.values())
+
+
 def _with_stimuli(task: Document) -> Document:
     """The task of a template, of which it is not chosen yet what it shows, with stand-ins."""
     if task.get("kind") == TaskKind.DEPICTION:

@@ -19,7 +19,7 @@ from annotation.setup import queries, services
 from annotation.setup.forms.base import Document, UploadForm, tasks_by_kind
 from annotation.setup.forms.start import COPY, NewStudyForm
 from annotation.setup.steps import STEPS, only_before_opening, wizard_context
-from annotation.setup.views.errors import WizardErrors, find_error, make_form
+from annotation.setup.views.errors import WizardErrors, find_error, find_errors, make_form
 from annotation.setup.views.previews import previews
 from annotation.studies.errors import StudyError, StudyFileError
 from annotation.studies.services import feasibility
@@ -140,7 +140,7 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
     """The last page: errors, whether the quotas can be filled, creating the draft and opening the study."""
     errors = WizardErrors(name, document, may_name_leads=policies.is_admin(request.user))
     marks, unchecked = find_marks(document), texts_to_check(document)
-    problem: dict[str, str] | None = None
+    error: StudyError | None = None
     if request.method == "POST":
         opening = "open" in request.POST
         try:
@@ -153,7 +153,7 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
                 texts_checked="texts_checked" in request.POST,
             )
         except StudyError as refused:
-            problem = errors.for_page(refused)
+            error = refused
         else:
             if opening:
                 invitations.create_first(study=made.study, by=request.user)
@@ -163,11 +163,12 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
             return redirect("setup_step", name=name, step="open")
     else:
         error = find_error("", {"name": name, **document})
-        problem = errors.for_page(error) if error else None
+    problems = [errors.for_page(each) for each in find_errors(document, first=error)] if error else []
     images = tasks_by_kind(document).get(TaskKind.DEPICTION)
     too_few = find_too_few_votes(document)
     context = {
-        "problem": problem,
+        "problem": problems[0] if problems else None,
+        "others": problems[1:],
         "too_few_votes": errors.for_page(too_few) if too_few else None,
         "without_gold": images is not None and not images.get("gold"),
         "marks": [(errors.link_to(mark.key), mark.text) for mark in marks],
@@ -177,7 +178,7 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
         "fill": feasibility.report(study=study) if study is not None else None,
         **wizard_context(name, "open", document, study),
     }
-    status = 422 if problem and request.method == "POST" else 200
+    status = 422 if problems and request.method == "POST" else 200
     return render(request, "annotation/setup/open.html", context, status=status)
 
 

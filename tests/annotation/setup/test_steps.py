@@ -145,3 +145,20 @@ def test_the_last_page_warns_of_votes_that_are_too_few_and_links_to_their_fields
     assert "can get from the annotators whose votes count (3). No association can become" in warning
     for step, field in (("source", "threshold"), ("source", "pool"), ("tasks", "prevalence_strata")):
         assert f'href="/setup/{name}/{step}/#id_{field}"' in warning
+
+
+def test_the_last_page_says_what_is_wrong_on_each_page(client, lead):
+    name = begin(client, "blank")
+    document: dict = {
+        "title": "-",
+        "contact": "-",
+        "tasks": [{"kind": "visual_nature", "attributes": ["hat"]}],
+        "quality": {"gold_rate": 0.1},
+        "recruitment": {"completion_url": "example.org"},
+    }
+    setup.save(user=lead, name=name, document=document)
+    address = reverse("setup_step", args=[name, "open"])
+    for shown in (client.get(address), client.post(address, {"make": "1"})):
+        problems = [shown.context["problem"], *shown.context["others"]]
+        assert [each["step"] for each in problems] == ["consent", "checks", "recruitment"]
+        assert all(each["text"] in shown.text for each in problems)
