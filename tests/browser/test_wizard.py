@@ -137,11 +137,10 @@ def test_what_is_missing_leads_to_its_field_also_where_that_is_folded_away(new_p
     page = new_page(lead, width=320)
     page.goto(reverse("setup_step", args=["odd", "open"]))
     accessible(page)
-    page.get_by_role("alert").get_by_role("link").click()
+    page.get_by_role("alert").get_by_role("link", name="the consent text").click()
     expect(page.locator('label[for="id_text"]')).to_be_in_viewport()
-    setup_services.save(user=lead, name="odd", document={**document, "consent": {"text": "-"}})
     page.goto(reverse("setup_step", args=["odd", "open"]))
-    page.get_by_role("alert").get_by_role("link").click()
+    page.get_by_role("alert").get_by_role("link", name="Wording in Español").click()
     expect(page.locator('label[for="id_visual_nature_wording_es"]')).to_be_in_viewport()
 
 
