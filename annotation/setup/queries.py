@@ -59,7 +59,7 @@ def sample(task: Document, *, document: Document) -> dict[str, Any]:
     source = what.get("source") or document.get("stereotypes", {}).get("source", "")
     of_source = Association.objects.filter(source__name=source).select_related("group", "attribute")
     if pairs := what.get("pairs"):
-        of_source = of_source.filter(group__name=pairs[0][0], attribute__text=pairs[0][1])
+        of_source = of_source.filter(group__name__iexact=pairs[0][0], attribute__text=pairs[0][1])
     images = Image.objects.filter(image_set__name=task.get("image_set", ""))
     if chosen := what.get("groups"):
         of_source, images = of_source.filter(group__name__in=chosen), images.filter(group__name__in=chosen)

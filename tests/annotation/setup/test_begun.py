@@ -50,7 +50,7 @@ def test_a_preview_has_as_many_attributes_as_a_page_and_the_group_of_its_image(t
 
 
 @pytest.mark.parametrize(
-    "chosen", [{"groups": ["French"]}, {"pairs": [["French", "beret"], ["Mexican", "sombrero"]]}]
+    "chosen", [{"groups": ["French"]}, {"pairs": [["french", "beret"], ["Mexican", "sombrero"]]}]
 )
 def test_a_preview_is_of_what_was_chosen(task, chosen):
     what = {"source": "votes", **chosen}
