@@ -271,15 +271,11 @@ ACTS = {
     },
     "studies": {
         "open": Act(
-            lambda team, by: studies.change_status(study=team.study, to=StudyStatus.OPEN, by="user 1"),
+            lambda team, by: studies.change_status(study=team.study, to=StudyStatus.OPEN, by=by),
             after=(paused,),
         ),
-        "pause": Act(
-            lambda team, by: studies.change_status(study=team.study, to=StudyStatus.PAUSED, by="user 1")
-        ),
-        "close": Act(
-            lambda team, by: studies.change_status(study=team.study, to=StudyStatus.CLOSED, by="user 1")
-        ),
+        "pause": Act(lambda team, by: studies.change_status(study=team.study, to=StudyStatus.PAUSED, by=by)),
+        "close": Act(lambda team, by: studies.change_status(study=team.study, to=StudyStatus.CLOSED, by=by)),
         "show images": Act(
             lambda team, by: studies.attach_image_set(
                 study=team.study, image_set=team.image.image_set, by=by

@@ -68,11 +68,15 @@ SENTENCES: dict[str, str] = {
     "source created": gettext_noop("Created the source %(source)s with %(associations)s associations."),
     "source deleted": gettext_noop("Deleted the source %(source)s with %(associations)s associations."),
     "source superseded": gettext_noop("Set the source that supersedes %(source)s: %(successor)s."),
-    "study made from a file": gettext_noop("Created the study from a file."),
+    "study closed": gettext_noop("Closed the study."),
+    "study made from a file": gettext_noop("Saved the draft of the study."),
     "study made of associations": gettext_noop(
         "Created a study of %(associations)s associations of run %(run)s."
     ),
     "study made of candidates": gettext_noop("Created a study of %(candidates)s candidates of run %(run)s."),
+    "study opened": gettext_noop("Opened the study."),
+    "study paused": gettext_noop("Paused the study."),
+    "study resumed": gettext_noop("Resumed the study."),
     "study shows images": gettext_noop("Assigned the image set %(image_set)s to the study."),
     "votes saved as a source": gettext_noop(
         "Saved the votes of %(pairs)s associations as the source %(source)s."

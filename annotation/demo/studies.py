@@ -72,8 +72,8 @@ def make_live(*, by: User) -> bool:
     """
     if _exists(LIVE, simulated=False):
         return False
-    made = apply_file(file=_live_file(), by=by.get_username())
-    change_status(study=made.study, to=StudyStatus.OPEN, by=by.get_username())
+    made = apply_file(file=_live_file(), by=by)
+    change_status(study=made.study, to=StudyStatus.OPEN, by=by)
     return True
 
 

@@ -266,7 +266,7 @@ class StudyState(Resource):
             studies.change_status(
                 study=study,
                 to=body["status"],
-                by=f"user {request.user.pk}",
+                by=request.user,
                 texts_checked=body["texts_checked"],
             )
         if draft:

@@ -228,14 +228,12 @@ def save_draft(
                 ),
             )
         file = read_study_text(to_toml({**document, "name": name, "leads": sorted(leads)}))
-        made = studies.apply_file(file=file, by=f"user {user.pk}")
+        made = studies.apply_file(file=file, by=user)
         if not opening:
             save(user=user, name=name, document={**document, "leads": sorted(leads)})
             return made
         if made.study.status == StudyStatus.DRAFT:  # another request may have opened it just now
-            studies.change_status(
-                study=made.study, to=StudyStatus.OPEN, by=f"user {user.pk}", texts_checked=texts_checked
-            )
+            studies.change_status(study=made.study, to=StudyStatus.OPEN, by=user, texts_checked=texts_checked)
         discard(user=user, name=name)
         return made
 

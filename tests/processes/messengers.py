@@ -22,7 +22,7 @@ def make(url: str) -> None:
     """A study that has just been paused, and an address that is to be told."""
     study = factories.rating_study(name="told")
     subscriptions.add(study=study, url=url, events=["study.paused"], by=factories.user())
-    studies.change_status(study=study, to="paused", by="a test")
+    studies.change_status(study=study, to="paused", by=None)
 
 
 def deliver(seconds: str) -> None:

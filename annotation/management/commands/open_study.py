@@ -46,7 +46,7 @@ class Command(BaseCommand):
         ):
             row = bar.add_task("creating units", total=None)
             made = studies.apply_file(
-                file=study_file, by="open_study", progress=lambda units: bar.advance(row, units)
+                file=study_file, by=None, progress=lambda units: bar.advance(row, units)
             )
             opened = made.study.status == StudyStatus.DRAFT and not draft
             report = feasibility.report(study=made.study)
@@ -55,7 +55,7 @@ class Command(BaseCommand):
                 raise CommandError("\n".join(lines))
             if opened:
                 studies.change_status(
-                    study=made.study, to=StudyStatus.OPEN, by="open_study", texts_checked=texts_checked
+                    study=made.study, to=StudyStatus.OPEN, by=None, texts_checked=texts_checked
                 )
         study = made.study
         outcomes = {

@@ -24,7 +24,7 @@ class Command(BaseCommand):
             with transaction.atomic():
                 for name in names:
                     changed = studies.change_status(
-                        study=get_study(name), to=status, by="study command", texts_checked=texts_checked
+                        study=get_study(name), to=status, by=None, texts_checked=texts_checked
                     )
                     lines.append(f"{name} is {status}" + ("." if changed else " already."))
         except StudyRefused as error:

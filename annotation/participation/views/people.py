@@ -90,7 +90,7 @@ def study_status(request: LoggedIn, name: str) -> HttpResponse:
     if to not in studies.TRANSITIONS or study.status == StudyStatus.DRAFT:
         raise Http404
     try:
-        studies.change_status(study=study, to=to, by=f"user {request.user.pk}")
+        studies.change_status(study=study, to=to, by=request.user)
     except StudyRefused as refused:
         messages.warning(request, str(refused))
     else:

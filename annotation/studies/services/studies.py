@@ -73,7 +73,7 @@ class AppliedFile:
 
 
 def apply_file(
-    *, file: StudyFile, by: str, progress: Callable[[int], None] = lambda made: None
+    *, file: StudyFile, by: User | None, progress: Callable[[int], None] = lambda made: None
 ) -> AppliedFile:
     """Create the study of `file` as a draft, or update its draft; the same file again changes nothing.
 
@@ -125,13 +125,15 @@ def apply_file(
             task = Task.objects.create(study=study, kind=read.kind, **task_fields(read, plan))
             create_units(task=task, planned=plan.units(), progress=progress)
         AuditEvent.objects.create(
-            what=MADE_FROM_FILE, study=study, details={"by": by, "draws": draw_recipes(file)}
+            what=MADE_FROM_FILE, study=study, by=by, details={"draws": draw_recipes(file)}
         )
-        logger.info("study %s %s from a file by %s", study.name, outcome, by)
+        logger.info(
+            "study %s %s from a file by %s", study.name, outcome, f"user {by.pk}" if by else "a command"
+        )
         return _result(study, outcome=outcome, notes=notes)
 
 
-def change_status(*, study: Study, to: str, by: str, texts_checked: bool = False) -> bool:
+def change_status(*, study: Study, to: str, by: User | None, texts_checked: bool = False) -> bool:
     """Change the status of a study; False if it has that status already.
 
     `texts_checked`: whoever opens it says that they adapted or checked the consent, warning and support texts
@@ -140,6 +142,7 @@ def change_status(*, study: Study, to: str, by: str, texts_checked: bool = False
     """
     now = timezone.now()
     changes: dict[str, object] = {"status": to}
+    what = f"study {to}"
     if to == StudyStatus.CLOSED:
         changes["closed_at"] = now
     with transaction.atomic():
@@ -147,7 +150,8 @@ def change_status(*, study: Study, to: str, by: str, texts_checked: bool = False
             _check_ready_to_open(study)
             if study.status == StudyStatus.DRAFT:
                 check_adapted(study=study, texts_checked=texts_checked)
-            Study.objects.filter(pk=study.pk, opened_at__isnull=True).update(opened_at=now)
+            first = Study.objects.filter(pk=study.pk, opened_at__isnull=True).update(opened_at=now)
+            what = "study opened" if first else "study resumed"
             study.tasks.filter(frozen_at__isnull=True).update(frozen_at=now)
         moved = Study.objects.filter(pk=study.pk, status__in=TRANSITIONS[to]).update(**changes)
         study.refresh_from_db()
@@ -164,9 +168,10 @@ def change_status(*, study: Study, to: str, by: str, texts_checked: bool = False
                 )
             )
         if moved:
+            AuditEvent.objects.create(what=what, study=study, by=by)
             events.announce_status(study=study)
     if moved:
-        logger.info("study %s is %s by %s", study.name, to, by)
+        logger.info("study %s is %s by %s", study.name, to, f"user {by.pk}" if by else "a command")
     return bool(moved)
 
 

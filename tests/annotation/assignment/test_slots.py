@@ -237,9 +237,9 @@ def test_slots_of_a_region_and_a_gender_go_to_whoever_meets_both():
     world.resource()
     wanted = 'strata = ["in-region and gender: not male"]'
     of = studies.apply_file(
-        file=read_study_text(world.HEAD + world.PREVALENCE.replace("seed = 6", wanted)), by="test"
+        file=read_study_text(world.HEAD + world.PREVALENCE.replace("seed = 6", wanted)), by=None
     ).study
-    studies.change_status(study=of, to=StudyStatus.OPEN, by="test")
+    studies.change_status(study=of, to=StudyStatus.OPEN, by=None)
     assert set(of.slots.values_list("stratum", flat=True)) == {
         f"residence: {region} and gender: not male" for region in ("Europe", "Latin America", "South Asia")
     }

@@ -136,7 +136,7 @@ def test_who_leads_the_study_by_now_cannot_agree_to_a_newer_text(program, study,
 
 
 def test_one_can_withdraw_from_a_study_that_is_closed_or_has_shut_one_out(program, study, enrolment):
-    studies.change_status(study=study, to=StudyStatus.CLOSED, by="user 1")
+    studies.change_status(study=study, to=StudyStatus.CLOSED, by=None)
     text = {"text": study.consent_texts.get().pk}
     assert is_problem(program.post("studies/words/consent", text), 409)["state"] == "closed"
     Enrolment.objects.update(status=EnrolmentStatus.BLOCKED)

@@ -175,6 +175,10 @@ def test_a_study_goes_from_draft_to_closed(made, maker):
     said = is_problem(made.post("studies/words/status", {"status": "open"}), 409)
     assert "A closed study cannot be reopened." in said["detail"]
     assert setup_services.documents(user=maker) == {}, "what was set up is open: nothing is kept on the pages"
+    events = Study.objects.get().audit_events.order_by("pk")
+    assert list(events.values_list("what", "by")) == [
+        (f"study {what}", maker.pk) for what in ("made from a file", "opened", "paused", "resumed", "closed")
+    ]
 
 
 @pytest.mark.parametrize("body", [{}, {"status": "draft"}, {"status": "open", "title": "x"}, {"to": "open"}])

@@ -133,7 +133,7 @@ def test_the_browser_and_the_file_make_the_same_items(client, begun, lead):
     client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
     by_browser = study_files.to_study_file(study=Study.objects.get())
     Study.objects.all().delete()
-    studies.apply_file(file=read_study_text(toml), by="test")
+    studies.apply_file(file=read_study_text(toml), by=None)
     assert study_files.to_study_file(study=Study.objects.get()).tasks == by_browser.tasks
 
 

@@ -119,7 +119,7 @@ def test_the_browser_and_the_file_make_the_same_study(begun, fill, client, lead)
     fill("open", {"make": "1"})
     by_browser = study_files.to_study_file(study=Study.objects.get())
     Study.objects.all().delete()
-    studies.apply_file(file=read_study_text(toml), by="test")
+    studies.apply_file(file=read_study_text(toml), by=None)
     by_file = study_files.to_study_file(study=Study.objects.get())
     assert by_file.leads == ()
     assert {**vars(by_browser), "leads": ()} == vars(by_file)
@@ -730,7 +730,7 @@ def test_another_teams_draft_is_out_of_reach(client, lead):
 
 
 def test_a_draft_made_by_a_file_can_be_changed_by_who_leads_it(client, lead, fill):
-    studies.apply_file(file=read_study_text(FILE.replace("title =", 'leads = ["lead"]\ntitle =')), by="x")
+    studies.apply_file(file=read_study_text(FILE.replace("title =", 'leads = ["lead"]\ntitle =')), by=None)
     shown = client.get(reverse("setup_step", args=["from-file", "source"]))
     assert "hat\nkind" in shown.text
     assert fill("consent", {**CONSENT, "text": "Changed."}, "from-file").status_code == 302
@@ -744,7 +744,7 @@ def test_a_draft_made_by_a_file_can_be_changed_by_who_leads_it(client, lead, fil
 def test_a_draft_keeps_its_other_leads_when_one_of_them_changes_it(lead, named):
     factories.user("maria")
     file = FILE.replace("title =", 'leads = ["lead", "maria"]\ntitle =')
-    study = studies.apply_file(file=read_study_text(file), by="x").study
+    study = studies.apply_file(file=read_study_text(file), by=None).study
     document = {**tomllib.loads(FILE), "leads": named}
     setup_services.save_draft(user=lead, name=study.name, document=document, may_name_leads=False)
     assert {user.username for user in study.leads.all()} == {"lead", "maria"}

@@ -113,7 +113,7 @@ def depiction(**changes) -> Study:
     for old, new in changes.get("replace", {}).items():
         assert old in text
         text = text.replace(old, new)
-    return studies.apply_file(file=read_study_text(text), by="test").study
+    return studies.apply_file(file=read_study_text(text), by=None).study
 
 
 def shown(study: Study) -> dict[str, dict[str, set[str]]]:
@@ -230,7 +230,7 @@ def test_groups_of_which_too_few_random_attributes_can_be_drawn_are_refused_by_n
 def test_fewer_random_attributes_are_allowed_when_the_file_says_so_and_told(world):
     text = study_world.HEAD + study_world.DEPICTION.replace("{ visual", "{ allow_fewer = true, visual")
     file = read_study_text(text.replace('"seen"', FEW['"seen"']))
-    made = studies.apply_file(file=file, by="test")
+    made = studies.apply_file(file=file, by=None)
 
     assert made.notes == (
         "Fewer random attributes than stereotypes: 'Nepali' (3 needed, 2 available).",

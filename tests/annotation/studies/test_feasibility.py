@@ -93,7 +93,7 @@ def test_people_who_left_do_not_count(asked):
 def test_regions_are_judged_one_by_one(db):
     world.resource()
     text = world.HEAD + world.PREVALENCE.replace("seed = 6", 'strata = ["in-region"]')
-    study = studies.apply_file(file=read_study_text(text), by="test").study
+    study = studies.apply_file(file=read_study_text(text), by=None).study
     enrol(study, residence="Europe")
     enrol(study, residence="South Asia")
     assert reports.report(study=study).shortages == (
@@ -171,7 +171,7 @@ def test_a_region_joined_with_a_gender_is_judged_by_both(db):
     world.resource()
     wanted = 'strata = ["in-region and gender: not male", "in-region"]'
     study = studies.apply_file(
-        file=read_study_text(world.HEAD + world.PREVALENCE.replace("seed = 6", wanted)), by="test"
+        file=read_study_text(world.HEAD + world.PREVALENCE.replace("seed = 6", wanted)), by=None
     ).study
     for region in ("Europe", "South Asia", "Latin America"):
         enrol(study, residence=region, gender="man")
@@ -228,7 +228,7 @@ def checked(*, words: int, golds: int, strata: str = '"any"', more: str = "") ->
     listed = ", ".join(f'"word {number}"' for number in range(words))
     text = CHECKED.replace("{words}", listed).replace("{strata}", strata)
     text += "".join(GOLD.format(number=number) for number in range(golds))
-    return studies.apply_file(file=read_study_text(text + more), by="test").study
+    return studies.apply_file(file=read_study_text(text + more), by=None).study
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def world(made_world, db):
 
 def made(*tasks: str, name: str = "whole") -> Study:
     text = (study_world.HEAD + "".join(tasks)).replace('"whole"', f'"{name}"')
-    return studies.apply_file(file=read_study_text(text), by="test").study
+    return studies.apply_file(file=read_study_text(text), by=None).study
 
 
 def layout(study: Study) -> list[tuple]:
@@ -170,7 +170,7 @@ def test_a_study_made_from_its_own_file_has_the_same_part(world):
     assert text.count("people_share = 0.5\n") == 2
     assert study_files.round_trip_problems(study=study) == []
 
-    again = studies.apply_file(file=read_study_text(text.replace('"whole"', '"again"')), by="test").study
+    again = studies.apply_file(file=read_study_text(text.replace('"whole"', '"again"')), by=None).study
 
     def slots(one):
         return list(one.slots.order_by("queue").values_list("unit__task__kind", "unit__position", "stratum"))
@@ -183,7 +183,7 @@ def test_a_study_made_from_its_own_file_has_the_same_part(world):
 def test_another_share_is_another_study(world):
     study = made(with_share(DEPICTION))
     outcome = studies.apply_file(
-        file=read_study_text(study_world.HEAD + with_share(DEPICTION)), by="test"
+        file=read_study_text(study_world.HEAD + with_share(DEPICTION)), by=None
     ).outcome
     assert outcome == "unchanged"
     made(with_share(DEPICTION, "0.2"))

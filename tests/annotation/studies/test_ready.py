@@ -16,14 +16,14 @@ FILE = WHOLE.replace('leads = ["maria"]', "").replace('source = "seegull-v2"', "
 def test_a_text_that_was_let_through_keeps_no_paused_study_closed():
     study = factories.rating_study(status=StudyStatus.PAUSED)
     ConsentText.objects.filter(study=study).update(text="By [[name of your institution]].")
-    assert studies.change_status(study=study, to="open", by="test")
+    assert studies.change_status(study=study, to="open", by=None)
 
 
 def test_a_study_one_of_whose_tasks_has_no_units_does_not_open():
     study = factories.rating_study(status=StudyStatus.DRAFT)
     factories.task(study, kind="prevalence")
     with pytest.raises(StudyRefused, match="has nothing to answer"):
-        studies.change_status(study=study, to="open", by="test")
+        studies.change_status(study=study, to="open", by=None)
 
 
 def test_images_without_a_file_are_counted_once_each_and_those_of_other_studies_are_not():
@@ -34,11 +34,11 @@ def test_images_without_a_file_are_counted_once_each_and_those_of_other_studies_
     for page in (1, 2):
         factories.page_unit(task, picture=picture, page=page)
     with pytest.raises(StudyRefused, match="1 of them have no file"):
-        studies.change_status(study=study, to="open", by="test")
+        studies.change_status(study=study, to="open", by=None)
     picture.file.name, picture.sha256 = "a.png", "0" * 64
     picture.save()
     factories.image(index=2)
-    assert studies.change_status(study=study, to="open", by="test")
+    assert studies.change_status(study=study, to="open", by=None)
 
 
 def test_strata_are_unknown_that_ask_for_what_the_profile_offers_otherwise():
@@ -57,10 +57,10 @@ def test_strata_are_unknown_that_ask_for_what_the_profile_offers_otherwise():
     ],
 )
 def test_only_a_consent_text_of_its_own_is_left_to_the_command(changes, fix):
-    study = studies.apply_file(file=read_study_text(FILE), by="test").study
-    studies.change_status(study=study, to="open", by="test")
+    study = studies.apply_file(file=read_study_text(FILE), by=None).study
+    studies.change_status(study=study, to="open", by=None)
     text = FILE
     for old, new in changes.items():
         text = text.replace(old, new)
     with pytest.raises(StudyRefused, match=fix):
-        studies.apply_file(file=read_study_text(text), by="test")
+        studies.apply_file(file=read_study_text(text), by=None)

@@ -18,7 +18,7 @@ attributes = { source = "votes" }
 
 
 def made(task: str) -> Study:
-    return studies.apply_file(file=read_study_text(world.HEAD + task), by="test").study
+    return studies.apply_file(file=read_study_text(world.HEAD + task), by=None).study
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,7 @@ def world(made_world, db):
 
 
 def made(text: str) -> Study:
-    return studies.apply_file(file=read_study_text(text), by="test").study
+    return studies.apply_file(file=read_study_text(text), by=None).study
 
 
 def content(study: Study) -> dict[str, list]:
@@ -105,7 +105,6 @@ def test_how_the_units_were_drawn_is_kept_and_stands_on_top_of_the_file(world):
     study = made(study_world.HEAD + study_world.DEPICTION)
     details = study.audit_events.get().details
     assert details == {
-        "by": "test",
         "draws": {
             "depiction": {
                 "visual": "seen", "groups": [], "allow_fewer": False, "source": "votes", "pool": "out",
@@ -124,7 +123,7 @@ def test_how_the_units_were_drawn_is_kept_and_stands_on_top_of_the_file(world):
 def test_the_written_file_changes_nothing_in_the_study_it_was_written_from(world):
     first = made(study_world.EVERY_KEY)
     assert (
-        studies.apply_file(file=read_study_text(study_files.to_toml(study=first)), by="test").outcome
+        studies.apply_file(file=read_study_text(study_files.to_toml(study=first)), by=None).outcome
         == "unchanged"
     )
 

@@ -62,7 +62,7 @@ def adapted(document: dict) -> dict:
 
 
 def draft(document: dict) -> Study:
-    return studies.apply_file(file=read_study_text(setup.to_toml(document)), by="test").study
+    return studies.apply_file(file=read_study_text(setup.to_toml(document)), by=None).study
 
 
 def unlike(document: dict) -> dict:
@@ -98,19 +98,19 @@ def test_a_template_has_its_texts_in_every_language_and_opens_once_adapted(name)
         assert all(len(texts["examples"]) == len(task["examples"]) for texts in task["translations"].values())
     marked = draft(document)
     with pytest.raises(StudyRefused, match="still to be adapted") as refused:
-        studies.change_status(study=marked, to="open", by="test", texts_checked=True)
+        studies.change_status(study=marked, to="open", by=None, texts_checked=True)
     assert refused.value.key.startswith("consent")
     marked.delete()
     study = draft(adapted(document))
     with pytest.raises(StudyRefused, match=r" consent\.text, .*--texts-checked"):
-        studies.change_status(study=study, to="open", by="test")
-    assert studies.change_status(study=study, to="open", by="test", texts_checked=True)
+        studies.change_status(study=study, to="open", by=None)
+    assert studies.change_status(study=study, to="open", by=None, texts_checked=True)
     assert find_marks(tomllib.loads(study_files.to_toml(study=study))) == []
 
 
 def test_texts_of_ones_own_need_no_word_of_having_been_checked():
     study = draft(unlike(filled("visage_visual_nature")))
-    assert studies.change_status(study=study, to="open", by="test")
+    assert studies.change_status(study=study, to="open", by=None)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_no_mark_reaches_an_annotator_wherever_it_stands(where):
     where(document)
     study = draft(document)
     with pytest.raises(StudyRefused, match="still to be adapted"):
-        studies.change_status(study=study, to="open", by="test", texts_checked=True)
+        studies.change_status(study=study, to="open", by=None, texts_checked=True)
     study.refresh_from_db()
     assert study.status == StudyStatus.DRAFT
 
@@ -151,7 +151,7 @@ def test_the_commands_refuse_too_and_have_a_way_to_say_that_texts_were_checked(t
 
 def test_a_new_version_of_the_consent_text_has_no_mark_either():
     document = unlike(filled("visage_visual_nature"))
-    studies.change_status(study=draft(document), to="open", by="test")
+    studies.change_status(study=draft(document), to="open", by=None)
     for language in ({"text": "By [[us]]."}, {"es": {"text": "De [[nosotros]]."}}):
         changed = {**document, "consent": {"text": "By us.", **language}}
         with pytest.raises(StudyRefused, match="still to be adapted"):
@@ -204,7 +204,7 @@ def test_a_copy_takes_the_translated_texts_but_no_translated_title():
 def test_brackets_that_mark_nothing_are_left_alone(where):
     document = unlike(filled("visage_visual_nature"))
     where(document)
-    assert studies.change_status(study=draft(document), to="open", by="test", texts_checked=True)
+    assert studies.change_status(study=draft(document), to="open", by=None, texts_checked=True)
 
 
 @pytest.mark.parametrize("template", ["visage_depiction", "seegull_prevalence"])
@@ -215,7 +215,7 @@ def test_no_mark_reaches_an_annotator_in_the_name_of_a_group(template, field):
     setattr(group, field, "a [[an identity group of the resource]]")
     group.save()
     with pytest.raises(StudyRefused, match="still to be adapted") as refused:
-        studies.change_status(study=study, to="open", by="test", texts_checked=True)
+        studies.change_status(study=study, to="open", by=None, texts_checked=True)
     assert refused.value.key.startswith("tasks[1].")
 
 

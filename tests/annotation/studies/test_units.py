@@ -26,7 +26,7 @@ def world(made_world, db):
 
 
 def made(*tasks: str) -> Study:
-    return studies.apply_file(file=read_study_text(study_world.HEAD + "".join(tasks)), by="test").study
+    return studies.apply_file(file=read_study_text(study_world.HEAD + "".join(tasks)), by=None).study
 
 
 def refusal(*tasks: str) -> str:
@@ -71,7 +71,7 @@ def test_offensiveness_is_asked_of_attributes_or_of_associations():
         'attributes = ["poor", "kind"]', 'associations = { source = "votes", limit = 4 }'
     )
     other = studies.apply_file(
-        file=read_study_text((study_world.HEAD + text).replace('"whole"', '"other"')), by="test"
+        file=read_study_text((study_world.HEAD + text).replace('"whole"', '"other"')), by=None
     ).study
     assert other.tasks.get().units.filter(association__isnull=False).count() == 4
     assert "[id]" in other.tasks.get().wording
@@ -106,7 +106,7 @@ def test_groups_and_pairs_choose_associations():
         "beret", "chic", "romantic",
     }  # fmt: skip
     listed = PREVALENCE.replace('"votes" }', '"votes", pairs = [["Nepali", "Poor"], ["French", "chic"]] }')
-    studies.apply_file(file=read_study_text(study_world.HEAD + listed), by="test")
+    studies.apply_file(file=read_study_text(study_world.HEAD + listed), by=None)
     units = Unit.objects.filter(task__study__name="whole")
     assert set(units.values_list("association__group__name", "association__attribute__text")) == {
         ("Nepali", "poor"),

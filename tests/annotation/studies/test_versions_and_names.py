@@ -18,13 +18,13 @@ SPANISH = '\n[consent.es]\ntext = "Hola."\n'
 
 
 def made(text: str):
-    return studies.apply_file(file=read_study_text(text), by="test").study
+    return studies.apply_file(file=read_study_text(text), by=None).study
 
 
 def test_a_paused_study_gets_a_new_text_and_a_language_that_it_lacks_is_gone():
     study = made(FILE + SPANISH)
     for status in (StudyStatus.OPEN, StudyStatus.PAUSED):
-        studies.change_status(study=study, to=status, by="test")
+        studies.change_status(study=study, to=status, by=None)
     assert set(current_consent(study)) == {"en", "es"}
     new = FILE.replace("What taking part means.", "Another.")
     assert consents.publish(file=read_study_text(new), by="test").version == 2
@@ -50,7 +50,7 @@ def test_a_mark_among_the_attributes_of_another_study_keeps_none_from_opening():
     mark = sorted(registry.marks())[0]
     factories.attribute_unit(factories.task(factories.study()), mark)
     study = factories.rating_study(status=StudyStatus.DRAFT)
-    assert studies.change_status(study=study, to="open", by="test")
+    assert studies.change_status(study=study, to="open", by=None)
 
 
 def test_eight_names_are_told_and_of_nine_that_there_is_one_more():

@@ -224,9 +224,9 @@ def test_another_studys_webhooks_and_messages_are_not_there(client, lead, webhoo
 
 def test_opening_pausing_and_closing_are_announced_once_and_only_if_they_happened(study, webhook):
     for to in (StudyStatus.PAUSED, StudyStatus.PAUSED, StudyStatus.OPEN, StudyStatus.CLOSED):
-        studies.change_status(study=study, to=to, by="a test")
+        studies.change_status(study=study, to=to, by=None)
     with pytest.raises(StudyRefused):
-        studies.change_status(study=study, to=StudyStatus.OPEN, by="a test")
+        studies.change_status(study=study, to=StudyStatus.OPEN, by=None)
     said = Delivery.objects.order_by("pk").values_list("event", "payload")
     assert list(said) == [
         ("study.paused", {"status": "paused"}),
@@ -249,7 +249,7 @@ def test_a_withdrawal_is_announced_with_counts_and_without_the_person(study, web
 
 def test_who_did_not_ask_is_not_told(study, lead):
     subscriptions.add(study=study, url=URL, events=["study.closed"], by=lead)
-    studies.change_status(study=study, to=StudyStatus.PAUSED, by="a test")
+    studies.change_status(study=study, to=StudyStatus.PAUSED, by=None)
     assert not Delivery.objects.exists()
 
 
