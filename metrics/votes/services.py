@@ -39,8 +39,8 @@ def save_votes(*, study: Study, name: str = "", by: User | None) -> Source:
     """A new source with every association of the study that was judged, its in-region and out-region votes
     and its ratings of offensiveness, as counted now. Votes of neither pool have no column there.
 
-    `name` "": the study's, with '-votes'. Raises VotesRefused if the study is not closed, has no votes, or
-    the name is taken; nothing is written then.
+    `name` "": the study's, with '-votes'. Raises VotesRefused if the study is not closed, has no votes of
+    either pool, or the name is taken; nothing is written then.
     """
     if not may_save(study):
         raise VotesRefused(
@@ -58,6 +58,13 @@ def save_votes(*, study: Study, name: str = "", by: User | None) -> Source:
         rated = read_rated_offensiveness(study)[0]
     if not votes.pairs:
         raise VotesRefused(_("Nobody has voted in this study."))
+    if not (votes.in_region.any() or votes.out_region.any()):
+        raise VotesRefused(
+            _(
+                "There are no votes to save: by their profiles, nobody who voted is in-region or out-region "
+                "for the groups that they judged."
+            )
+        )
     if max(votes.in_region.max(), votes.out_region.max()) > MOST_VOTES:
         raise VotesRefused(f"An association has more than {MOST_VOTES:,} votes of one pool.")
     ratings: dict[tuple[int, int], list[float]] = {}

@@ -124,6 +124,15 @@ def test_only_a_closed_study_with_votes_can_be_saved(study):
         save_votes(study=empty, by=None)
 
 
+def test_votes_of_neither_pool_alone_are_no_source():
+    study = prevalence_study(
+        {("Mexican", "lazy"): {"elsewhere": [1], "silent": [0]}}, name="asked", status=StudyStatus.CLOSED
+    )
+    with pytest.raises(VotesRefused, match="nobody who voted is in-region or out-region"):
+        save_votes(study=study, by=None)
+    assert not Source.objects.filter(name="asked-votes").exists()
+
+
 def test_the_command_saves_and_says_how_many(study):
     out = io.StringIO()
     call_command("save_votes", "asked", stdout=out)
