@@ -18,6 +18,7 @@ from annotation.models import (
     Response,
     Skip,
     Slot,
+    Study,
     StudyStatus,
     TaskKind,
     Unit,
@@ -271,7 +272,7 @@ def test_that_a_study_was_opened_is_said_while_it_is_open(client, lead, study):
     client.force_login(lead)
     url = reverse("invitations", args=[study.name])
     assert client.get(url, {"opened": ""}).context["opened"]
-    type(study).objects.update(status=StudyStatus.PAUSED)
+    Study.objects.update(status=StudyStatus.PAUSED)
     assert not client.get(url, {"opened": ""}).context["opened"]
 
 
@@ -312,6 +313,19 @@ def test_fill_rates_say_what_is_open_and_who_could_fill_it(client, lead):
     )
     assert (rates["any"].open, rates["any"].people) == (2, 2)
     assert "The 2 people enrolled can fill all quotas" in shown.text
+
+
+@pytest.mark.parametrize(("status", "badge"), [("open", "open"), ("paused", "Paused"), ("closed", "Closed")])
+def test_a_study_that_is_not_open_is_not_said_to_be_so(client, lead, study, status, badge):
+    client.force_login(lead)
+    closed_at = timezone.now() if status == "closed" else None
+    Study.objects.update(status=status, closed_at=closed_at)
+    factories.enrolment(study)
+    Invitation.objects.create(study=study, code="a-link")
+    shown = client.get(reverse("invitations", args=[study.name])).text
+    assert f'<h3>Link <span class="badge">{badge}</span></h3>' in shown
+    shown = client.get(reverse("fill_rates", args=[study.name])).text
+    assert ("The 1 person enrolled" in shown) == (status != "closed")
 
 
 def test_the_lead_pauses_opens_again_and_closes(client, lead, study):
