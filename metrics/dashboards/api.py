@@ -91,7 +91,10 @@ class PaceSerializer(serializers.Serializer[Any]):
     enrolled = serializers.IntegerField()
     surplus = serializers.IntegerField()
     withdrawn = serializers.IntegerField()
-    rates = RateSerializer(many=True)
+    rates = RateSerializer(
+        many=True,
+        help_text="Of the last hour, and of the last day and week if there were answers before them.",
+    )
     days = DaySerializer(many=True)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
 from django.core.cache import cache
-from django.db.models import Count, Q
+from django.db.models import Count, Min, Q
 from django.db.models.functions import TruncDate
 
 from annotation.models import Enrolment, Response, Slot, SlotState, Study, StudyStatus, Task
@@ -20,7 +20,8 @@ DAYS = 14
 # Annotators who answered this recently are shown as active.
 AT_WORK = timedelta(minutes=15)
 HOURS = (1, 24, 168)
-"""The periods for which a pace is computed."""
+"""The periods for which a pace is computed. All but the first are left out if they began before the first
+answer."""
 _REST_FACTOR = 20  # counting may take 1/20 of the time
 _CACHE_SECONDS = 24 * 3600
 
@@ -166,6 +167,7 @@ def _pace(study: Study, *, left: int, now: datetime) -> Pace:
     kept = Q(current=True, withdrawn_at__isnull=True)
     found = responses.aggregate(
         timed=Count("pk", filter=kept & Q(submitted_at__isnull=False)),
+        oldest=Min("submitted_at", filter=kept),
         last_hour=Count("pk", filter=kept & Q(submitted_at__gt=now - timedelta(hours=1))),
         at_work=Count("annotator", distinct=True, filter=Q(submitted_at__gt=now - AT_WORK)),
         surplus=Count("pk", filter=kept & Q(slot__isnull=True)),
@@ -182,7 +184,9 @@ def _pace(study: Study, *, left: int, now: datetime) -> Pace:
     recent = responses.filter(kept, submitted_at__date__gte=first).annotate(day=TruncDate("submitted_at"))
     for day, number in recent.order_by().values_list("day").annotate(Count("pk")) if found["timed"] else ():
         by_day[day] = number
+    oldest = found.pop("oldest") or now
     filled = [(hours, found.pop(f"filled_{hours}")) for hours in HOURS]
+    filled = [each for each in filled if each[0] == HOURS[0] or oldest <= now - timedelta(hours=each[0])]
     return Pace(
         **found,
         enrolled=Enrolment.objects.filter(study=study).count(),

@@ -130,6 +130,7 @@ def test_a_study_without_results_says_what_happens_next(client, lead):
     unit = factories.attribute_unit(factories.task(study))
     page = page_of(client, study)
     assert "Nobody has answered yet." in page
+    assert reverse("fresh_scores", args=[study.name]) not in page
     assert f'<a class="button" href="{reverse("invitations", args=[study.name])}"' in page
     assert "<img" not in page
     factories.response(unit, values=[5])

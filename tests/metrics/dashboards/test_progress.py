@@ -40,7 +40,7 @@ def test_pace_counts_what_fills_the_study_and_says_how_long_it_still_takes():
     now = timezone.now()
     people = [factories.annotator() for _ in range(2)]
     units = [factories.attribute_unit(task) for _ in range(3)]
-    ages = [timedelta(minutes=5), timedelta(minutes=50), timedelta(hours=3)]
+    ages = [timedelta(minutes=5), timedelta(minutes=50), timedelta(hours=25)]
     for unit, who, age in zip(units, [people[0], people[1], people[1]], ages, strict=True):
         factories.response(unit, who=who, started_at=now - age, submitted_at=now - age)
     withdrawn = factories.response(units[0], who=people[1])
@@ -49,12 +49,15 @@ def test_pace_counts_what_fills_the_study_and_says_how_long_it_still_takes():
     assert (pace.timed, pace.last_hour, pace.withdrawn, pace.surplus) == (3, 2, 1, 0)
     assert (pace.at_work, pace.enrolled) == (2, 0)
     # 9 places, of which the withdrawn answer still fills one
-    assert [(rate.hours, rate.an_hour) for rate in pace.rates] == [(1, 2), (24, 3 / 24), (168, 3 / 168)]
-    assert [rate.hours_left for rate in pace.rates] == pytest.approx([5 / 2, 5 * 24 / 3, 5 * 168 / 3])
+    assert [(rate.hours, rate.an_hour) for rate in pace.rates] == [(1, 2), (24, 2 / 24)]
+    assert [rate.hours_left for rate in pace.rates] == pytest.approx([5 / 2, 5 * 24 / 2])
     assert sum(number for _, number in pace.days) == 3
     assert len(pace.days) == 14
     tomorrow = progress.count_progress(study, now=now + timedelta(days=1)).pace
     assert tomorrow.rates[0].hours_left is None
+    for hours, periods in ((142, 2), (143, 3)):  # then the first answer is a week old
+        later = progress.count_progress(study, now=now + timedelta(hours=hours)).pace
+        assert len(later.rates) == periods
 
 
 def test_answers_without_a_time_have_no_pace():
