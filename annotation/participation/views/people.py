@@ -66,25 +66,15 @@ def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
 
 @require_safe
 def fill_rates(request: LoggedIn, name: str) -> HttpResponse:
-    """How far each stratum is filled, and buttons to pause, open or close the study."""
+    """How far each stratum is filled."""
     study = study_for_lead(request, name)
-    return render(
-        request,
-        "annotation/studies/fill_rates.html",
-        {
-            "study": study,
-            "fill": feasibility.report(study=study),
-            # A draft is opened on the setup pages.
-            "moves": []
-            if study.status == StudyStatus.DRAFT
-            else [to for to, allowed in studies.TRANSITIONS.items() if study.status in allowed],
-        },
-    )
+    context = {"study": study, "fill": feasibility.report(study=study)}
+    return render(request, "annotation/studies/fill_rates.html", context)
 
 
 @require_POST
 def study_status(request: LoggedIn, name: str) -> HttpResponse:
-    """Pause, open again or close a study."""
+    """Pause, resume or close a study."""
     study = study_for_lead(request, name)
     to = request.POST.get("to", "")
     if to not in studies.TRANSITIONS or study.status == StudyStatus.DRAFT:
@@ -100,7 +90,7 @@ def study_status(request: LoggedIn, name: str) -> HttpResponse:
             StudyStatus.CLOSED: _("The study is closed."),
         }
         messages.success(request, messages_by_status[StudyStatus(to)])
-    return redirect("fill_rates", name=name)
+    return redirect("overview", name=name)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext, ngettext
 
+from annotation.core.strata import ANY
 from annotation.models import Study
 from annotation.studies import matching
 from annotation.studies.queries import fill
@@ -85,10 +86,18 @@ def _shortages(strata: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> 
         return []
     people = {text: len(each) for text, each in zip(strata, candidates, strict=True)}
     lacking = [
-        ngettext(
-            "a unit needs %(number)d annotator of '%(stratum)s'; %(people)d enrolled",
-            "a unit needs %(number)d annotators of '%(stratum)s'; %(people)d enrolled",
-            number,
+        (
+            ngettext(
+                "each item needs %(number)d person; enrolled: %(people)d",
+                "each item needs %(number)d people; enrolled: %(people)d",
+                number,
+            )
+            if text == ANY
+            else ngettext(
+                "each item needs %(number)d person who matches “%(stratum)s”; enrolled: %(people)d",
+                "each item needs %(number)d people who match “%(stratum)s”; enrolled: %(people)d",
+                number,
+            )
         )
         % {"number": number, "stratum": text, "people": people[text]}
         for text, number in Counter(strata).items()
@@ -96,7 +105,7 @@ def _shortages(strata: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> 
     ]
     return lacking or [
         gettext(
-            "a unit needs %(number)d different annotators for %(strata)s; those enrolled can fill "
+            "each item needs %(number)d different people for %(strata)s; those enrolled can fill "
             "%(filled)d, because the same people match several of these"
         )
         % {"number": len(strata), "strata": ", ".join(strata), "filled": len(strata) - filled.count(None)}

@@ -133,6 +133,11 @@ def apply_file(
         return _result(study, outcome=outcome, notes=notes)
 
 
+def next_statuses(study: Study) -> list[str]:
+    """The statuses that a study can change to."""
+    return [to for to, origins in TRANSITIONS.items() if study.status in origins]
+
+
 def change_status(*, study: Study, to: str, by: User | None, texts_checked: bool = False) -> bool:
     """Change the status of a study; False if it has that status already.
 
@@ -156,7 +161,7 @@ def change_status(*, study: Study, to: str, by: User | None, texts_checked: bool
         moved = Study.objects.filter(pk=study.pk, status__in=TRANSITIONS[to]).update(**changes)
         study.refresh_from_db()
         if not moved and study.status != to:
-            allowed = sorted(status for status, origins in TRANSITIONS.items() if study.status in origins)
+            allowed = sorted(next_statuses(study))
             raise StudyRefused(
                 _("The study '%(name)s' is %(status)s and cannot become %(wanted)s.")
                 % {"name": study.name, "status": study.status, "wanted": to}

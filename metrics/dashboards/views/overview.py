@@ -7,6 +7,8 @@ from django.views.decorators.http import require_safe
 
 from annotation import policies
 from annotation.core.requests import LoggedIn
+from annotation.models import StudyStatus
+from annotation.studies.services import studies
 from metrics.core.studies import get_study_or_404
 from metrics.dashboards.queries import progress
 from metrics.dashboards.queries.overview import read_overview
@@ -28,6 +30,8 @@ def overview(request: LoggedIn, name: str) -> HttpResponse:
         {
             "study": study,
             "page": page,
+            # A draft is opened on the setup pages.
+            "moves": [] if study.status == StudyStatus.DRAFT else studies.next_statuses(study),
             "progress": progress.recent_progress(study, now=now) if check else page.progress,
             "fresh": freshness.check(study, requests) if check else None,
             "freshness_query": freshness.query_string(requests),

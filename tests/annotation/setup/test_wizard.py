@@ -305,7 +305,7 @@ def test_whether_it_can_be_filled_is_said_before_it_opens(begun, fill, client):
     study = Study.objects.get()
     factories.enrolment(study, profile={"origin": "Asia"})
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
-    assert "a unit needs 1 annotator of &#x27;origin: Europe&#x27;; 0 enrolled" in shown.text
+    assert "Each item needs 1 person who matches “origin: Europe”; enrolled: 0." in shown.text
     for origin in ("Europe", "Africa"):
         factories.enrolment(study, profile={"origin": origin})
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))

@@ -52,8 +52,8 @@ def test_nobody_enrolled_is_a_shortage_of_every_stratum(asked):
     report = reports.report(study=asked)
     assert report.people == 0
     assert report.shortages == (
-        "a unit needs 2 annotators of 'origin: Asia'; 0 enrolled",
-        "a unit needs 1 annotator of 'gender: not male'; 0 enrolled",
+        "each item needs 2 people who match “origin: Asia”; enrolled: 0",
+        "each item needs 1 person who matches “gender: not male”; enrolled: 0",
     )
 
 
@@ -73,9 +73,15 @@ def test_the_same_people_for_several_strata_are_not_enough(asked):
     enrol(asked, 2, origin="Asia", gender="woman")
     report = reports.report(study=asked)
     assert report.shortages == (
-        "a unit needs 3 different annotators for origin: Asia, origin: Asia, gender: not male; those "
+        "each item needs 3 different people for origin: Asia, origin: Asia, gender: not male; those "
         "enrolled can fill 2, because the same people match several of these",
     )
+
+
+def test_people_lacking_of_a_quota_for_everybody_are_told_in_plain_words(db):
+    study = factories.rating_study(strata=("any", "any"))
+    enrol(study)
+    assert reports.report(study=study).shortages == ("each item needs 2 people; enrolled: 1",)
 
 
 def test_people_who_left_do_not_count(asked):
@@ -97,7 +103,7 @@ def test_regions_are_judged_one_by_one(db):
     enrol(study, residence="Europe")
     enrol(study, residence="South Asia")
     assert reports.report(study=study).shortages == (
-        "a unit needs 1 annotator of 'residence: Latin America'; 0 enrolled",
+        "each item needs 1 person who matches “residence: Latin America”; enrolled: 0",
     )
 
 
@@ -141,7 +147,10 @@ def test_open_study_says_who_is_missing_and_opens_all_the_same(db, tmp_path):
     call_command("open_study", str(tmp_path / "pilot.toml"), stdout=(out := StringIO()))
     assert "1 person is enrolled." in out.getvalue()
     assert "an attribute, origin: Asia: 0 of 1 answers given; 0 of those enrolled match" in out.getvalue()
-    assert "Not enough people yet: a unit needs 1 annotator of 'origin: Asia'; 0 enrolled." in out.getvalue()
+    assert (
+        "Not enough people yet: each item needs 1 person who matches “origin: Asia”; enrolled: 0."
+        in out.getvalue()
+    )
     assert Study.objects.get().status == "open"
 
 
@@ -177,7 +186,7 @@ def test_a_region_joined_with_a_gender_is_judged_by_both(db):
         enrol(study, residence=region, gender="man")
         enrol(study, residence=region, gender="non-binary" if region != "Europe" else "man")
     assert reports.report(study=study).shortages == (
-        "a unit needs 1 annotator of 'residence: Europe and gender: not male'; 0 enrolled",
+        "each item needs 1 person who matches “residence: Europe and gender: not male”; enrolled: 0",
     )
     rates = {rate.stratum: rate.people for rate in fill.fill_rates(study=study)}
     assert rates["residence: South Asia and gender: not male"] == 1

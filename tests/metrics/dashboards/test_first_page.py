@@ -125,6 +125,13 @@ def test_alerts_are_one_line_that_opens(client, lead):
     assert 'id="alerts"' not in page_of(client, calm)
 
 
+def test_an_alert_about_a_quota_names_its_task(client, lead):
+    task = factories.task(factories.study(leads=[lead]))
+    factories.attribute_unit(task)
+    page = page_of(client, task.study)
+    assert f'<a href="#task-{task.pk}">visual nature of an attribute</a> – open slots' in page
+
+
 def test_a_study_without_results_says_what_happens_next(client, lead):
     study = factories.study(leads=[lead])
     unit = factories.attribute_unit(factories.task(study))
