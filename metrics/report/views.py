@@ -10,12 +10,12 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.core.leases import OPEN
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
-from metrics.core.studies import get_study_or_404
+from metrics.core.studies import get_study_or_404, is_large
 from metrics.models import ScoreRun
 from metrics.report import services
-from metrics.report.queries.runs import may_be_reported, newest_stored
+from metrics.report.queries.runs import all_of_few, may_be_reported, newest_stored
 from metrics.report.queries.wanted import wanted_scores
-from metrics.report.refused import ReportRefused
+from metrics.report.refused import FEW, ReportRefused
 from metrics.score_runs import registry
 from metrics.score_runs.tasks import enqueue
 
@@ -59,6 +59,8 @@ def report_scores(request: HttpRequest, name: str) -> HttpResponse:
 def _page(request: HttpRequest, study: Study, *, refused: str = "") -> HttpResponse:
     stored = newest_stored(study)
     computed = {metric.name for metric, _run in stored}
+    # In a large study nobody waits for this, and hardly any has so few people.
+    few = bool(stored) and not is_large(study) and all_of_few(study, stored)
     reportable = [metric.name for metric in registry.metrics() if may_be_reported(metric)]
     context = {
         "study": study,
@@ -66,6 +68,6 @@ def _page(request: HttpRequest, study: Study, *, refused: str = "") -> HttpRespo
         "stored": stored,
         "missing": len({metric for metric, _variant, _parameters in wanted_scores(study)} - computed),
         "waiting": ScoreRun.objects.filter(study=study, state__in=OPEN, metric__in=reportable).count(),
-        "refused": refused,
+        "refused": refused or (FEW if few else ""),
     }
     return render(request, "metrics/report/report.html", context, status=409 if refused else 200)

@@ -1,6 +1,6 @@
 """The stored score runs that a report shows, and which of their scores."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -148,6 +148,13 @@ def newest_stored(study: Study) -> list[tuple[Metric, ScoreRun]]:
     for _, run in stored:
         run.study = study
     return stored
+
+
+def all_of_few(study: Study, stored: Sequence[tuple[Metric, ScoreRun]]) -> bool:
+    """Whether each of the newest stored runs is of too few people, so that there is no report. One query over
+    the answers."""
+    answers = answers_by_task(study)
+    return all(_why_not(StoredRun(run, metric), answers) for metric, run in stored)
 
 
 def _of_task(kind: str) -> str:

@@ -9,6 +9,7 @@ import zipfile
 import pytest
 from django.urls import reverse
 
+from annotation.models import Response
 from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 from tests import factories
@@ -42,6 +43,15 @@ def test_without_scores_the_page_says_what_to_do_and_offers_no_download(client, 
     refused = client.get(reverse("report_zip", args=["small"]))
     assert refused.status_code == 409
     assert "There is no report." in refused.text
+
+
+def test_of_two_people_the_page_offers_no_download(client, study):
+    people = sorted(set(Response.objects.values_list("annotator", flat=True)))
+    Response.objects.exclude(annotator__in=people[:2]).update(current=False)
+    world.compute(study, "tendency")
+    page = client.get(reverse("report", args=["small"]))
+    assert (page.status_code, "Fewer than three people" in page.text) == (200, True)
+    assert "Download the report" not in page.text
 
 
 def test_a_lead_gets_the_report_as_a_zip(client, study):
@@ -81,7 +91,7 @@ def test_the_page_asks_the_database_the_same_for_few_and_many_scores(
     client, study, django_assert_max_num_queries
 ):
     world.compute(study, "tendency", "likelihood", "agreement")
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(15):
         client.get(reverse("report", args=["small"]))
 
 
