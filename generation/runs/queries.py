@@ -39,7 +39,8 @@ class Failure:
 @dataclass(frozen=True)
 class Progress:
     """Jobs of a run by state. `rate`: jobs per second in the last two minutes, None if none was finished or
-    the run is not running; `seconds_left` at that rate. `errors`: the most frequent first. `loading`: since
+    the run is not running; `seconds_left` at that rate. `idle`: it has been running for longer than that and
+    has no rate. `errors`: the most frequent first. `loading`: since
     when its model is being loaded, if no worker has it yet."""
 
     state: str
@@ -53,6 +54,7 @@ class Progress:
     seconds_left: float | None
     errors: tuple[Failure, ...]
     loading: datetime | None
+    idle: bool
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,10 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
         seconds_left=left / rate if rate else None,
         errors=_errors(run),
         loading=workers.loading(run) if current.state == RunState.RUNNING else None,
+        idle=current.state == RunState.RUNNING
+        and rate is None
+        and current.started_at is not None
+        and current.started_at <= moment - _WINDOW,
     )
 
 

@@ -238,7 +238,8 @@ def run_limits(request: LoggedIn, pk: int) -> HttpResponse:
 
 def _page_version(progress: queries.Progress) -> str:
     """Changes when more than the numbers on the page changes."""
-    return f"{progress.state} {progress.failed} {len(progress.errors)} {progress.error} {progress.loading}"
+    parts = (progress.state, progress.failed, len(progress.errors), progress.error, progress.loading)
+    return " ".join(map(str, (*parts, progress.idle)))
 
 
 def progress_texts(progress: queries.Progress) -> dict[str, str]:

@@ -348,7 +348,7 @@ def test_a_page_offers_what_is_possible(page, state, possible):
 
 
 def test_numbers_of_nothing_and_of_the_last_moment():
-    empty = queries.Progress("planned", "", *[0] * 5, None, None, (), None)
+    empty = queries.Progress("planned", "", *[0] * 5, None, None, (), None, False)
     shown = views.progress_texts(empty)
     assert [shown[name] for name in ("percent", "rate", "left")] == ["–"] * 3
     assert views.progress_texts(replace(empty, seconds_left=0.0))["left"] != "–"
@@ -356,7 +356,9 @@ def test_numbers_of_nothing_and_of_the_last_moment():
 
 def test_numbers_are_told_in_groups_of_digits_and_few_of_a_share_and_a_rate():
     counts = {"total": 40_000, "pending": 20_000, "claimed": 3000, "done": 15_100, "failed": 1900}
-    full = queries.Progress("running", "", **counts, rate=1.23456, seconds_left=61.0, errors=(), loading=None)
+    full = queries.Progress(
+        "running", "", **counts, rate=1.23456, seconds_left=61.0, errors=(), loading=None, idle=False
+    )
     assert views.progress_texts(full) == {
         **{name: f"{number:,}" for name, number in counts.items()},
         "percent": "38 %",
