@@ -37,6 +37,12 @@ def test_the_page_says_what_would_be_told_and_writes_nothing(admin, study):
     assert reverse("release_page", args=["live"]) in admin.get(reverse("export_page", args=["live"])).text
 
 
+@pytest.mark.parametrize(("k", "warned"), [(11, False), (12, True)])
+def test_answers_of_fewer_than_k_people_are_warned_of(admin, study, k, warned):
+    page = admin.get(reverse("release_page", args=["live"]), {"k": k}).text
+    assert (f"Fewer than {k} people answered." in page) == warned
+
+
 def test_other_settings_show_what_they_would_tell(admin, study):
     study.questions = [{"field": "faith", "label": "Your faith"}]
     study.save()
