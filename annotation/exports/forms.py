@@ -22,7 +22,7 @@ _STATUSES = [
 
 
 class ExportForm(forms.Form):
-    """A format and filters. Days are UTC, as everywhere."""
+    """A format and filters. Days are UTC, as everywhere. `formats`: those for tasks that the study has."""
 
     format = forms.ChoiceField(label=_("Format"), widget=forms.RadioSelect)
     task = forms.ChoiceField(label=_("Task"), required=False)
@@ -41,6 +41,7 @@ class ExportForm(forms.Form):
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         tasks = list(study.tasks.all())
         kinds = {task.kind for task in tasks}
+        self.formats = [one for one in FORMATS.values() if not one.kinds or kinds.intersection(one.kinds)]
         strata = sorted({text for task in tasks for text in (*task.slot_strata, *task.strata)})
         shown = IdentityGroup.objects.filter(images__units__task__study=study)
         judged = IdentityGroup.objects.filter(associations__units__task__study=study)

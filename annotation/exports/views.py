@@ -136,7 +136,7 @@ def _page(request: LoggedIn, study: Study, form: ExportForm, *, status: int = 20
     context = {
         **_listed_exports(request, study),
         "form": form,
-        "formats": FORMATS.values(),
+        "formats": form.formats,
         "chosen": form["format"].value(),
         "large": queries.is_large(study),
         "threshold": queries.LARGE,

@@ -21,7 +21,7 @@ def admin(client):
 
 
 def test_the_page_offers_every_format_with_what_it_is_for(admin):
-    depiction()
+    factories.task(depiction(), kind="prevalence")
     page = admin.get(reverse("export_page", args=["live"])).content.decode()
     for one in FORMATS.values():
         assert f'value="{one.name}"' in page
@@ -29,6 +29,12 @@ def test_the_page_offers_every_format_with_what_it_is_for(admin):
     assert '<option value="Mexican">Mexican</option>' in page
     assert '<option value="offensiveness">' not in page
     assert reverse("export_page", args=["live"]) in admin.get(reverse("overview", args=["live"])).text
+
+
+def test_formats_of_images_are_not_offered_for_a_study_without_images(admin):
+    factories.task(factories.study("live"), kind="prevalence")
+    offered = admin.get(reverse("export_page", args=["live"])).context["formats"]
+    assert [one.name for one in offered] == ["csv", "jsonl", "parquet", "seegull", "crowdkit"]
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
