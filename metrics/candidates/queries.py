@@ -9,11 +9,10 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from annotation.models import Association, IdentityGroup, Pool, Source
 from generation.models import Answer, Run, RunKind
 from generation.runs import named
-from metrics.candidates.evaluation import CandidatesRefused
+from metrics.candidates.evaluation import PURPOSE, CandidatesRefused
 from metrics.candidates.extraction import pairs_of, whole_text
 from metrics.candidates.identity_forms import IdentityForms
 from metrics.candidates.prompts import Seed
-from metrics.core.purposes import MACHINE_JUDGE
 from metrics.core.suggestions import did_you_mean
 from metrics.models import Candidate, CandidateList, StruckCandidate
 
@@ -23,10 +22,11 @@ _SCANNED = 1000
 
 
 def completion_runs() -> QuerySet[Run]:
-    """The runs whose answers may hold candidates, newest first."""
+    """The runs whose answers may hold candidates, newest first: not those planned for something else."""
     # A key that is not there makes a condition null, so that exclude() by it would lose the other runs.
-    judges = Run.objects.filter(recipe__design__purpose=MACHINE_JUDGE)
-    runs = Run.objects.filter(kind=RunKind.COMPLETIONS).exclude(pk__in=judges.values("pk"))
+    planned = Run.objects.filter(recipe__design__has_key="purpose")
+    others = planned.exclude(recipe__design__purpose=PURPOSE)
+    runs = Run.objects.filter(kind=RunKind.COMPLETIONS).exclude(pk__in=others.values("pk"))
     return runs.order_by("-pk")
 
 

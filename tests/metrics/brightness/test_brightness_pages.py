@@ -91,7 +91,7 @@ def test_which_region_was_measured_and_why_is_said(client, run, reader):
     assert "1 image: &lt;new&gt;." in text
     assert "in 7 of 8 images, and of the crop in the others" in text
     assert "1 image: OpenCV was not installed on the worker." in text
-    assert "of 3 images" in text
+    assert "(3 images)" in text
 
 
 def test_drawn_images_are_marked(client, run, reader):

@@ -100,6 +100,25 @@ def test_a_page_shows_the_selected_of_a_group_the_most_salient_first(client, lea
     assert everything["query"] == f"group={iraqi}&all&"
 
 
+@pytest.mark.parametrize(
+    ("design", "offered"),
+    [({}, True), ({"purpose": "candidates"}, True), ({"purpose": "associations"}, False)],
+)
+def test_the_page_of_a_run_leads_to_candidates_unless_it_asked_for_something_else(
+    client, lead, design, offered
+):
+    run = asked.run(design=design)
+    page = text(client.get(reverse("run", args=[run.pk])))
+    assert (reverse("candidates", args=[run.pk]) in page) == offered
+
+
+def test_numbers_have_three_significant_digits(client, lead, run, found):
+    row = found.candidates.order_by("tf").first()
+    page = text(client.get(reverse("candidates", args=[run.pk]), {"group": row.group_id, "all": "1"}))
+    for number in (row.tf, row.idf, row.salience):
+        assert f'<td class="number">{number:.3g}</td>' in page
+
+
 def test_a_machine_judge_has_no_candidates(client, lead):
     judge = asked.run(name="judge", design={"purpose": MACHINE_JUDGE})
     assert client.get(reverse("candidates", args=[judge.pk])).status_code == 404

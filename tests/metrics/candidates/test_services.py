@@ -15,7 +15,7 @@ from metrics.candidates.queries import askings_of, completion_runs, group_rows, 
 from metrics.candidates.services import lists, striking, studies
 from metrics.core import run_lists
 from metrics.core.origins import source_title
-from metrics.core.purposes import MACHINE_JUDGE
+from metrics.core.purposes import ASSOCIATIONS, MACHINE_JUDGE
 from metrics.models import Candidate, CandidateList, StruckCandidate
 from tests import factories
 from tests.metrics.candidates import asked
@@ -80,8 +80,9 @@ def test_a_list_depends_on_which_answers_there_are_and_how_many_are_selected(run
     assert len({*seen, digest()}) == 4
 
 
-def test_runs_of_candidates_are_newest_first_and_no_judge_is_among_them(run):
+def test_runs_of_candidates_are_newest_first_and_none_planned_for_something_else(run):
     judge = asked.run(name="judge", design={"purpose": MACHINE_JUDGE})
+    asked.run(name="associations", design={"purpose": ASSOCIATIONS})
     newer = asked.run(name="newer", design={"purpose": "candidates", "axis": "nonsense"})
     assert list(completion_runs()) == [newer, run]
     with pytest.raises(CandidatesRefused, match=r"no run 'never'.*completions: newer, asked\."):
