@@ -251,7 +251,7 @@ class TestBar:
     def test_rate_and_time_left_stand_beside_it(self):
         stands = _execution.Progress(
             state="running", error="", total=100, pending=80, claimed=0, done=18, failed=2,
-            rate=0.5, seconds_left=160.0, errors=(), loading=None,
+            rate=0.5, seconds_left=160.0, errors=(), loading=None, idle=False,
         )  # fmt: skip
         assert _execution._details(stands) == "0.5/s, 2 min 40 s left, 2 failed"
 
