@@ -6,7 +6,7 @@ import pytest
 from django.core.files.base import ContentFile
 from playwright.sync_api import FloatRect, Page, expect
 
-from annotation.models import Box, Image, TaskKind
+from annotation.models import Box, Image, Task, TaskKind
 from tests import factories
 from tests.browser.annotation_page import on_image, open_item, png, wait_until_saved
 from tests.waiting import wait_for
@@ -181,7 +181,7 @@ def test_an_image_that_is_wider_than_tall_takes_most_of_the_width(new_page, amal
 
 
 @pytest.mark.parametrize(("width", "height"), [(360, 640), (390, 844)])
-def test_on_a_phone_the_question_is_at_the_top_the_image_takes_the_width_and_tools_are_at_the_thumb(
+def test_on_a_phone_the_question_is_at_the_top_the_frame_takes_the_width_and_tools_are_at_the_thumb(
     phone, accessible, width, height
 ):
     page = phone(width, height)
@@ -195,8 +195,8 @@ def test_on_a_phone_the_question_is_at_the_top_the_image_takes_the_width_and_too
         nothing_is_covered(page)
         accessible(page)
     page.evaluate("scrollTo(0, 0)")
-    image = place(page, ".boxes-image")
-    assert (image["x"], image["width"]) == (0, width)
+    frame = place(page, ".boxes-frame")
+    assert (frame["x"], frame["width"]) == (0, width)
     tools = page.locator(".boxes-tool").filter(visible=True)
     for tool in tools.all():
         seen = tool.bounding_box()
@@ -217,6 +217,20 @@ def test_on_a_phone_the_question_is_at_the_top_the_image_takes_the_width_and_too
     page.keyboard.press("Escape")
     # a keyboard that is beside the phone after all
     assert page.evaluate(CAPS) > 0
+
+
+@pytest.mark.parametrize(("height", "options"), [(664, 1), (800, 3)])
+def test_on_a_phone_the_first_options_are_seen_below_the_image_and_tools_take_one_line(
+    new_page, amal, height, options
+):
+    wording = "Select every attribute that this image depicts, and draw a box around what shows it."
+    Task.objects.filter(kind=TaskKind.DEPICTION).update(wording=wording)
+    page = new_page(amal, width=390, height=height)
+    open_item(page, PICTURES)
+    tools = page.locator(".boxes-tool").filter(visible=True).all()
+    assert len({tool.bounding_box()["y"] for tool in tools}) == 1
+    seen = page.locator(".option").nth(options - 1).bounding_box()
+    assert seen["y"] + seen["height"] <= place(page, ".annotate-bar")["y"]
 
 
 def test_two_fingers_zoom_and_move_the_image_and_what_is_drawn_then_is_where_it_is(phone):
