@@ -68,8 +68,10 @@ def test_everything_can_be_done_by_keyboard_alone(new_page, study):
     tab_to(page, "Save and continue")
     page.keyboard.press("Enter")
 
-    # digit, Enter
+    # Enter says what is missing; digit, Enter
     wait_for_attribute(page, "sombrero")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("Please choose one of the answers.")
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     # Unsure: the box for the reason has the focus at once; Enter there is a new line, Ctrl+Enter sends

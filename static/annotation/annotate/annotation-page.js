@@ -49,10 +49,6 @@ export class AnnotationPage {
     return this.#item;
   }
 
-  get answerable() {
-    return this.#mode === "feedback" || (this.#view?.answerable ?? false);
-  }
-
   get canSkip() {
     return this.#mode === "answering";
   }

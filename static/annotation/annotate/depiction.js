@@ -68,10 +68,6 @@ export class DepictionView {
     if (last) this.activate(last);
   }
 
-  get answerable() {
-    return this.#rows.some((row) => row.chosen);
-  }
-
   draft() {
     return { ...this.#choices(), boxes: this.#editor?.allBoxes() ?? [] };
   }
@@ -190,7 +186,7 @@ export class DepictionView {
       this.fail(problem);
       return null;
     }
-    if (!this.answerable) {
+    if (!this.#rows.some((row) => row.chosen)) {
       this.fail(this.#messages.choose_option);
       return null;
     }

@@ -18,8 +18,7 @@ function isTyping(target) {
 }
 
 /* `actions`: send(), help(), skip(), last(), and press(event), which returns whether the item used the key.
-   `accepts(event)`: whether the item was on the screen when the key was pressed; `answerable()`: whether Enter
-   may send. */
+   `accepts(event)`: whether the item was on the screen when the key was pressed. */
 export function listen(actions) {
   addEventListener("keydown", showKeyCaps, { capture: true });
   addEventListener("keydown", (event) => {
@@ -46,8 +45,7 @@ function act(event, actions) {
   if (key === "F1") return run(actions.help);
   if (isTyping(target)) return false;
   if (key === "Enter") {
-    if (target.closest?.("a, button, summary, [data-canvas]") || !actions.answerable()) return false;
-    return run(send);
+    return target.closest?.("a, button, summary, [data-canvas]") ? false : run(send);
   }
   if (key === "?") return run(actions.help);
   if (actions.press(event)) return true;

@@ -89,10 +89,6 @@ export class RatingView {
     return this.#labels[this.#chosenIndex] ?? null;
   }
 
-  get answerable() {
-    return this.#chosen !== null;
-  }
-
   draft() {
     return { value: this.#chosen?.value ?? null, justification: this.#reason.value };
   }

@@ -69,7 +69,6 @@ export function start(views = {}, { makeApi = (options) => new Api(options), jou
   listen({
     send: () => page.submit(),
     accepts: (event) => page.accepts(event),
-    answerable: () => page.answerable,
     press: (event) => page.press(event),
     skip,
     last,
