@@ -128,7 +128,7 @@ def messages() -> dict[str, str]:
         "corrected": _("The correction is saved."),
         "correcting": _("You are correcting an earlier answer."),
         "leave_it": _("Discard the correction"),
-        "correct": _("Correct"),
+        "change": _("Change"),
         "no_answers": _("You have not answered anything yet."),
         "last_offline": _("Your last answers can be shown when the connection is back."),
         "choose_reason": _("Please choose a reason."),

@@ -65,7 +65,7 @@ def answer(page, number: int, key: str) -> None:
 
 def begin_correction(page, place: int = 0) -> None:
     page.keyboard.press("b")
-    page.get_by_role("dialog").get_by_role("button", name="Correct").nth(place).click()
+    page.get_by_role("dialog").get_by_role("button", name="Change").nth(place).click()
     expect(page.get_by_role("button", name="Save the correction")).to_be_visible()
     wait_for_item(page)
 

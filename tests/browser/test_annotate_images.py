@@ -1,5 +1,7 @@
 """The depiction task in a real browser: options, boxes, and what is kept of them."""
 
+import re
+
 import pytest
 from django.core.files.base import ContentFile
 from playwright.sync_api import expect
@@ -254,13 +256,21 @@ def test_an_answer_can_be_corrected_with_its_boxes(new_page, amal):
     page.get_by_role("button", name="Submit and continue").click()
     wait_for_item(page)
     page.keyboard.press("b")
-    page.get_by_role("dialog").get_by_role("button", name="Correct").click()
+    last = page.get_by_role("dialog").get_by_role("listitem")
+    expect(last).to_contain_text("hat (Boxes: 1)")
+    expect(last.get_by_alt_text("The image to be judged")).not_to_have_js_property("naturalWidth", 0)
+    last.get_by_role("button", name="Change").click()
     expect(page.locator("[data-box]")).to_have_count(1)
     wait_for_item(page)
     page.get_by_role("checkbox", name="hat", exact=True).uncheck()
     page.get_by_role("checkbox", name="None of the above").check()
     page.get_by_role("button", name="Save the correction").click()
     expect(page.get_by_text("The correction is saved.")).to_be_visible()
+    Study.objects.update(blur_images=True)
+    open_item(page, PAGE)
+    page.keyboard.press("b")
+    expect(last).to_contain_text(re.compile(r"None of the above \((\w+, ){3}\w+\)"))
+    expect(last.get_by_role("img")).to_have_count(0)
     earlier, later = Response.objects.order_by("revision")
     assert (earlier.current, later.current) == (False, True)
     assert chosen(earlier)["hat"] == chosen(later)["none"] == 1

@@ -123,7 +123,7 @@ def corrected(page: Page, word: str, key: str) -> tuple[str, int, str]:
     wait_for_item(page)
     page.keyboard.press("b")
     dialog = page.get_by_role("dialog", name="Your last answers")
-    expect(dialog.get_by_role("button", name="Correct").first).to_be_focused()
+    expect(dialog.get_by_role("button", name="Change").first).to_be_focused()
     page.keyboard.press("Enter")
     assert judged_word(page) == word
     page.keyboard.press(key)

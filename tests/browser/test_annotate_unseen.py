@@ -114,7 +114,7 @@ def test_a_draft_that_comes_back_is_not_sent_by_a_key_meant_for_the_item_before(
     wait_for_attribute(page, "word 1")
     page.keyboard.press("2")  # chosen, not sent
     page.keyboard.press("b")
-    page.get_by_role("dialog").get_by_role("button", name="Correct").first.click()
+    page.get_by_role("dialog").get_by_role("button", name="Change").first.click()
     wait_for_attribute(page, "word 0")
     page.evaluate(AT_ONCE, ["4", "Enter", "Enter"])  # saves the correction; the second is a slip
     wait_for_attribute(page, "word 1")

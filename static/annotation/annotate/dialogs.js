@@ -11,7 +11,7 @@ export function setUpDialogs({ page, api, config, clock, journal }) {
     }
   }
   const skip = () => openSkip(page, config.messages);
-  const last = () => openLast({ page, api, messages: config.messages, labels: config.labels });
+  const last = () => openLast({ page, api, config });
   const help = () => byId("keys").showModal();
   enableButton("[data-open-skip]", skip);
   enableButton("[data-open-last]", last);
@@ -51,7 +51,8 @@ function openSkip(page, messages) {
   form.elements.reason[0].focus();
 }
 
-async function openLast({ page, api, messages, labels }) {
+async function openLast({ page, api, config }) {
+  const { messages } = config;
   const dialog = byId("last");
   const list = dialog.querySelector("[data-list]");
   const empty = dialog.querySelector("[data-empty]");
@@ -69,21 +70,33 @@ async function openLast({ page, api, messages, labels }) {
   empty.textContent = messages.no_answers;
   list.append(
     ...answers.map((answer) => {
-      const correct = () => {
+      const change = () => {
         dialog.close();
         page.correct(answer);
       };
       const about = answer.item.statement.map(([, text]) => text).join("");
+      const given = summary(answer, config.labels, messages);
       return el(
         "li",
         {},
+        thumbnail(answer.item, config),
         el("p", {}, about),
-        el("p", {}, el("strong", {}, summary(answer, labels, messages))),
-        el("button", { type: "button", class: "button button-quiet", "aria-label": `${messages.correct}: ${about}`, onclick: correct }, messages.correct),
+        el("p", {}, el("strong", {}, given)),
+        el(
+          "button",
+          { type: "button", class: "button button-quiet", "aria-label": `${messages.change}: ${about} ${given}`, onclick: change },
+          messages.change,
+        ),
       );
     }),
   );
   list.querySelector("button")?.focus();
+}
+
+/* The file of the item itself: the browser has it already, since it was just judged. None of a study that blurs its
+   images. */
+function thumbnail({ image }, { messages, blurred }) {
+  return image?.url && !blurred ? el("img", { src: image.url, alt: messages.image, loading: "lazy", decoding: "async" }) : null;
 }
 
 function summary({ item, judgements }, labels, messages) {
@@ -95,12 +108,14 @@ function summary({ item, judgements }, labels, messages) {
   const chosen = item.options.filter((option) => judgements[option.id].value === 1);
   return chosen
     .map((option) => {
+      if (option.none) return `${messages.none} (${named(item.options)})`;
       const boxes = judgements[option.id].boxes.length;
-      const name = option.none ? messages.none : option.text;
-      return boxes ? `${name} (${fill(messages.boxes, { n: boxes })})` : name;
+      return boxes ? `${option.text} (${fill(messages.boxes, { n: boxes })})` : option.text;
     })
     .join(", ");
 }
+
+const named = (options) => options.filter((option) => !option.none).map((option) => option.text).join(", ");
 
 /* Offer a break after `break_after` minutes of work, also across reloads of the page. */
 function offerBreaks({ config, clock, journal }) {
