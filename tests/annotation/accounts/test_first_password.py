@@ -56,3 +56,15 @@ def test_a_password_that_is_there_is_asked_for_before_it_is_changed(client):
 def test_every_page_leads_there_from_the_name(client, guest):
     page = client.get("/profile/").text
     assert f'<a href="{PAGE}" title="Set a password">' in page
+
+
+def test_who_has_no_password_learns_what_logging_out_means_before_it_happens(client, guest):
+    page = client.get("/profile/").text
+    assert f'<a href="{PAGE}">Log out</a>' in page
+    assert 'action="/accounts/logout/"' not in page
+    page = client.get(PAGE).text
+    assert "you cannot come back to your answers" in page
+    assert 'action="/accounts/logout/"' in page
+    client.post(PAGE, {"new_password1": NEW, "new_password2": NEW})
+    page = client.get("/profile/").text
+    assert 'action="/accounts/logout/"' in page, "at once again"
