@@ -25,7 +25,6 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.participation.queries import enrolments
 from annotation.studies.study_file.default_wordings import shown_identity, translated_wording
 
 JSON = dict[str, Any]
@@ -95,7 +94,12 @@ def shown_order(options: Sequence[JSON], *, key: UUID) -> list[JSON]:
 def correctable_answers(*, enrolment: Enrolment) -> QuerySet[Response]:
     """An annotator's current answers without training. Gold items are included, since leaving them out would
     reveal which items are gold."""
-    return enrolments.current_answers(enrolment=enrolment).exclude(unit__purpose=Purpose.TRAINING)
+    return Response.objects.filter(
+        annotator=enrolment.annotator_id,
+        unit__task__study=enrolment.study_id,
+        current=True,
+        withdrawn_at__isnull=True,
+    ).exclude(unit__purpose=Purpose.TRAINING)
 
 
 def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:

@@ -88,7 +88,9 @@ SENTENCES: dict[str, str] = {
     "webhook enabled": gettext_noop("Enabled the webhook to %(host)s."),
     "webhook given up": gettext_noop("The program disabled a webhook after days of failures."),
     "webhook secret changed": gettext_noop("Created a new secret for the webhook to %(host)s."),
-    "withdrawal": gettext_noop("Somebody withdrew %(responses)s answers."),
+    "withdrawal": gettext_noop(
+        "Somebody withdrew %(responses)s answers, practice items and earlier versions included."
+    ),
 }
 """Kind of event (AuditEvent.what) -> sentence. Events that are not listed are shown by their kind."""
 

@@ -170,7 +170,7 @@ class OwnEnrolmentSerializer(serializers.Serializer):
     study = serializers.SlugField()
     status = serializers.ChoiceField(choices=EnrolmentStatus.choices)
     agreed = serializers.BooleanField(help_text="Whether they agreed to the current consent text.")
-    answers = serializers.IntegerField(help_text="How many answers they gave, without withdrawn ones.")
+    answers = serializers.IntegerField(help_text="How many items they answered, without practice.")
     done = serializers.BooleanField(help_text="Whether nothing is left for them.")
     completion_code = serializers.CharField(help_text="For a crowd platform, once they are finished.")
     completion_url = serializers.CharField(help_text="Back to the platform, once they are finished.")
@@ -238,7 +238,7 @@ def _enrolment_response(request: Request, name: str) -> Response:
         "study": enrolment.study.name,
         "status": enrolment.status,
         "agreed": membership.consented,
-        "answers": enrolments.current_answers(enrolment=enrolment).count(),
+        "answers": enrolments.answered_items(enrolment=enrolment),
         "done": done,
         "completion_code": completion.code if completion else "",
         "completion_url": completion.url if completion else "",

@@ -17,7 +17,6 @@ from annotation.models import (
     EnrolmentStatus,
     ProfileAnswer,
     Purpose,
-    Response,
     SlotState,
     Study,
     StudyStatus,
@@ -195,16 +194,6 @@ def profile_questions(
         own_questions=[question for each in studies for question in each.questions],
         answered=answered,
         language=language,
-    )
-
-
-def current_answers(*, enrolment: Enrolment) -> QuerySet[Response]:
-    """Somebody's answers of every kind in a study, without superseded revisions."""
-    return Response.objects.filter(
-        annotator=enrolment.annotator_id,
-        unit__task__study=enrolment.study_id,
-        current=True,
-        withdrawn_at__isnull=True,
     )
 
 

@@ -206,7 +206,7 @@ def withdraw(request: LoggedIn, name: str) -> HttpResponse:
         {
             "study": study,
             "form": form,
-            "answers": enrolments.current_answers(enrolment=enrolment).count(),
+            "answers": enrolments.answered_items(enrolment=enrolment),
             "stopped": enrolment.status == EnrolmentStatus.FINISHED,
             "crowd": bool(enrolment.crowd_participant),
         },

@@ -53,7 +53,7 @@ def test_events_read_as_sentences_newest_first(page):
     entries = shown.context["entries"]
     assert [(sentence, event.by) for event, sentence in entries] == [
         ("Exported answers as parquet.", lead),
-        ("Somebody withdrew 12 answers.", None),
+        ("Somebody withdrew 12 answers, practice items and earlier versions included.", None),
     ]
     assert "About words" in shown.text
     assert "asked_by" in shown.text
@@ -86,7 +86,7 @@ def test_an_event_of_before_or_of_a_kind_unknown_is_shown_all_the_same(page):
     assert sentences == {
         "Exported answers as –.",
         "something else",
-        "Somebody withdrew – answers.",
+        "Somebody withdrew – answers, practice items and earlier versions included.",
     }
     assert "<b>" not in page().text
 
@@ -176,7 +176,7 @@ def test_json_lines_hold_the_same_filtered_and_in_english(client, admin):
     event("export")
     (line,) = download(client, "jsonl", what="withdrawal").splitlines()
     said = json.loads(line)
-    assert said["sentence"] == "Somebody withdrew 3 answers."
+    assert said["sentence"] == "Somebody withdrew 3 answers, practice items and earlier versions included."
     assert said["details"] == {"responses": 3}
     assert set(said) == set(services.EVENT_COLUMNS)
     noted = AuditEvent.objects.get(what="audit log exported").details

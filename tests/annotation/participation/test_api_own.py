@@ -98,6 +98,7 @@ def test_stopping_keeps_the_answers_and_coming_back_goes_on(program, study, enro
     for of in (study, factories.rating_study()):
         factories.response(of.tasks.get().units.earliest("pk"), who=enrolment.annotator)
     factories.response(study.tasks.get().units.latest("pk"), who=enrolment.annotator, current=False)
+    Enrolment.objects.filter(pk=enrolment.pk).update(answered=1)
     assert program.get(PART).json() == {
         "study": "words",
         "status": "qualified",
