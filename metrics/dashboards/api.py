@@ -88,7 +88,7 @@ class PaceSerializer(serializers.Serializer[Any]):
     timed = serializers.IntegerField(help_text="Responses whose time is known.")
     last_hour = serializers.IntegerField()
     at_work = serializers.IntegerField(help_text="Annotators who answered in the last 15 minutes.")
-    enrolled = serializers.IntegerField()
+    enrolled = serializers.IntegerField(help_text="Number of people who are enrolled and may answer.")
     surplus = serializers.IntegerField()
     withdrawn = serializers.IntegerField()
     rates = RateSerializer(

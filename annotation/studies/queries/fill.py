@@ -39,10 +39,15 @@ class FillRate:
         return self.wanted - self.filled - self.leased
 
 
+def enrolled_people(*, study: Study) -> QuerySet[Enrolment]:
+    """The enrolments of all people who may answer in a study."""
+    return Enrolment.objects.filter(study=study).exclude(status__in=_INACTIVE)
+
+
 def enrolled_profiles(*, study: Study) -> list[dict[str, str]]:
     """The profiles of all people who may answer in a study, in no particular order. Empty for people who
     filled in nothing."""
-    enrolled = Enrolment.objects.filter(study=study).exclude(status__in=_INACTIVE)
+    enrolled = enrolled_people(study=study)
     profiles: dict[int, dict[str, str]] = {pk: {} for pk in enrolled.values_list("annotator", flat=True)}
     answers = ProfileAnswer.objects.filter(annotator__in=enrolled.values("annotator"))
     for annotator, field, value in answers.values_list("annotator", "field", "value"):

@@ -12,7 +12,8 @@ from django.core.cache import cache
 from django.db.models import Count, Min, Q
 from django.db.models.functions import TruncDate
 
-from annotation.models import Enrolment, Response, Slot, SlotState, Study, StudyStatus, Task
+from annotation.models import Response, Slot, SlotState, Study, StudyStatus, Task
+from annotation.studies.queries.fill import enrolled_people
 from metrics.core.studies import is_large
 from metrics.dashboards.queries import alerts
 
@@ -66,7 +67,8 @@ class Rate:
 
 @dataclass(frozen=True)
 class Pace:
-    """Responses by time. `timed` is 0 if the times of the answers are unknown."""
+    """Responses by time. `timed` is 0 if the times of the answers are unknown. `enrolled`: the people who may
+    answer."""
 
     timed: int
     last_hour: int
@@ -189,7 +191,7 @@ def _pace(study: Study, *, left: int, now: datetime) -> Pace:
     filled = [each for each in filled if each[0] == HOURS[0] or oldest <= now - timedelta(hours=each[0])]
     return Pace(
         **found,
-        enrolled=Enrolment.objects.filter(study=study).count(),
+        enrolled=enrolled_people(study=study).count(),
         rates=tuple(_rates(filled, left=left)),
         days=tuple((first + timedelta(days=n), by_day[first + timedelta(days=n)]) for n in range(DAYS)),
     )

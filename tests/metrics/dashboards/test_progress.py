@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotation.models import Response, Slot, SlotState, StudyStatus
+from annotation.models import Enrolment, EnrolmentStatus, Response, Slot, SlotState, StudyStatus
 from metrics.dashboards.queries import progress
 from tests import factories
 from tests.metrics import cast
@@ -45,9 +45,12 @@ def test_pace_counts_what_fills_the_study_and_says_how_long_it_still_takes():
         factories.response(unit, who=who, started_at=now - age, submitted_at=now - age)
     withdrawn = factories.response(units[0], who=people[1])
     Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=now)
+    for who in people:
+        factories.enrolment(study, who=who)
+    Enrolment.objects.filter(annotator=people[1]).update(status=EnrolmentStatus.WITHDRAWN)
     pace = progress.count_progress(study, now=now).pace
     assert (pace.timed, pace.last_hour, pace.withdrawn, pace.surplus) == (3, 2, 1, 0)
-    assert (pace.at_work, pace.enrolled) == (2, 0)
+    assert (pace.at_work, pace.enrolled) == (2, 1)
     # 9 places, of which the withdrawn answer still fills one
     assert [(rate.hours, rate.an_hour) for rate in pace.rates] == [(1, 2), (24, 2 / 24)]
     assert [rate.hours_left for rate in pace.rates] == pytest.approx([5 / 2, 5 * 24 / 2])
