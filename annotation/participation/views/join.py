@@ -38,10 +38,9 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
             return redirect("consent", name=enrolment.study.name)
         study = invitations.look_up(code=code).study
     except invitations.InvitationRefused as refusal:
-        if refusal.reason == "unknown":
-            raise Http404 from refusal
         closed = {"reason": refusal.reason}
-        return render(request, "annotation/participation/join_closed.html", closed, status=410)
+        status = 404 if refusal.reason == "unknown" else 410
+        return render(request, "annotation/participation/join_closed.html", closed, status=status)
     total = enrolments.total_units(study_id=study.pk)
     context = {"study": study, "total": total, "leads": policies.leads(request.user, study)}
     return render(request, "annotation/participation/join.html", context)

@@ -149,8 +149,12 @@ def test_a_study_that_is_having_a_break_lets_nobody_new_in(client, invitation):
 
 def test_a_link_that_never_was_is_not_found(client):
     for code in ("nothing", "x" * 500):
-        assert client.get(f"/join/{code}/").status_code == 404
-        assert client.post(f"/join/{code}/").status_code == 404
+        for follow in (client.get, client.post):
+            page = follow(f"/join/{code}/")
+            assert page.status_code == 404
+            assert "This link is incomplete or no longer valid" in page.text
+            assert "ask the person who sent you the link for a new one" in page.text
+            assert "To your studies" not in page.text
 
 
 def test_who_leads_the_study_sees_the_page_and_cannot_come_in(client, invitation, lead):
