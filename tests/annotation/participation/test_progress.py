@@ -94,9 +94,11 @@ def test_who_is_not_in_the_study_yet_reads_the_same_total(client, study):
     factories.enrolment(study)
     client.force_login(factories.user())
     assert "12 items, at your own pace" in client.get("/").text
-    assert "There are 12 items, about 2 minutes in all" in client.get("/studies/words/").text
+    assert "There are 12 items. This takes about 2 minutes in all" in client.get("/studies/words/").text
     factories.rating_study(name="few")
-    assert "There are 3 items, about 1 minutes in all" in client.get("/studies/few/").text
+    assert "There are 3 items. This takes about 1 minute in all" in client.get("/studies/few/").text
+    factories.rating_study(name="one", texts=("kind",))
+    assert "1 item, at your own pace" in client.get("/").text
 
 
 def test_the_items_and_checks_of_all_tasks_are_added_up(study):

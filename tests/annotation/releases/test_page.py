@@ -27,7 +27,7 @@ def study():
 def test_the_page_says_what_would_be_told_and_writes_nothing(admin, study):
     page = admin.get(reverse("release_page", args=["live"]))
     assert page.status_code == 200
-    assert "22 answers by 11 annotators." in page.text
+    assert "Answers: 22. Annotators: 11." in page.text
     assert "has 5 people." in page.text  # those of whom nothing is told
     assert "as chosen" in page.text
     assert '<th scope="row">Gender</th>' in page.text
