@@ -55,7 +55,9 @@ class CandidatesPlanBody(Body):
         [variant.value for variant in PromptVariant], default=PromptVariant.IDENTITY_ATTRIBUTE.value
     )
     n = serializers.IntegerField(default=2, min_value=1, max_value=MOST_PAIRS, help_text="Pairs in a prompt.")
-    sample = serializers.IntegerField(required=False, min_value=1, help_text="How many choices of pairs to draw.")
+    sample = serializers.IntegerField(
+        required=False, min_value=1, help_text="How many choices of pairs to draw."
+    )
     sample_seed = serializers.IntegerField(default=0, min_value=0, help_text="Seed of the draws.")
     times = serializers.IntegerField(required=False, min_value=1, help_text="Answers to each prompt.")
     backend = serializers.CharField(max_length=40)

@@ -88,7 +88,7 @@ def test_a_change_in_another_window_is_replaced_only_by_who_knows_of_it(client, 
         assert send(each, usual)[0] == 302
     seen = shown_by(client.get(reverse("setup_step", args=[name, step])).text)
     other = "consent" if step == "recruitment" else "recruitment"
-    send(other, {**EVERY_PAGE[other][0], "session_cap": "40", "completion_code": "0THER"})
+    send(other, {**EVERY_PAGE[other][0], "session_cap": "40", "completion_code": "F1RST"})
     status, _page, saved = send(step, data | first, shown=seen)
     assert status == 302, "another page may change"
     assert send(step, data | first, shown=seen)[0] == 302, "nothing is lost if it is sent twice"
