@@ -95,6 +95,8 @@ def test_a_figure_has_a_page_with_its_picture_files_and_numbers(client, study, l
     part = client.get(reverse("figure_page", args=["pictures", "consensus"]), headers={"HX-Request": "true"})
     assert "<html" not in part.text
     assert "HX-Request" in part["Vary"]
+    # in the list of figures, the section around it has the same title
+    assert f'role="region" aria-label="{FIGURES["consensus"].title}: the numbers"' in part.text
 
 
 def test_a_picture_comes_compressed_and_only_once(client, study, lead):
