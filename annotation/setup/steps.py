@@ -87,7 +87,7 @@ def wizard_context(name: str, step: str, document: Document, study: Study | None
             {
                 "key": key,
                 "label": label,
-                "url": _url(name, key),
+                "url": step_url(name, key),
                 "here": key == ("checks" if step == "gold" else step),
                 "marks": marks[key],
                 "missing": key == IMAGES and _lacks_images(document),
@@ -99,7 +99,15 @@ def wizard_context(name: str, step: str, document: Document, study: Study | None
     }
 
 
-def _url(name: str, step: str) -> str:
+def step_after(step: str, document: Document) -> str:
+    """The step after `step`; that of images only while these are missing."""
+    if step == "source" and _lacks_images(document):
+        return IMAGES
+    return list(STEPS)[list(STEPS).index(step) + 1]
+
+
+def step_url(name: str, step: str) -> str:
+    """The page of a step."""
     if step == IMAGES:
         return reverse("study_images", args=[name])
     return reverse("setup_step", args=[name, step])

@@ -167,15 +167,10 @@ class SourceForm(StepForm):
         return data
 
     def _check_images(self, kind: str) -> None:
+        """The images and their source may be missing: the next page makes both of files."""
         data = self.cleaned_data
-        if not data.get(f"{kind}_image_set"):
-            self.add_error(f"{kind}_image_set", _("Choose the images to be judged."))
         if self.kept(kind):
             return
-        if not data.get("rule_source"):
-            self.add_error(
-                "rule_source", _("Choose the source of the stereotypes that images are judged for.")
-            )
         visual, words = data.get(f"{kind}_visual"), split_lines(data.get(f"{kind}_visual_words") or "")
         if visual and words:
             self.add_error(

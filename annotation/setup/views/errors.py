@@ -54,8 +54,12 @@ def find_error(step: str, document: Document) -> StudyError | None:
             whole.pop("visual_rule", None)
         others = {"source": TASK_KEYS | CHECK_KEYS, "tasks": CHECK_KEYS}.get(step, frozenset())
         whole["tasks"] = [_without_keys(others, task) for task in whole.get("tasks", [])]
-        if step in ("tasks", "checks"):
-            whole["tasks"] = [_with_stimuli(task) for task in whole["tasks"]]
+        if step in ("source", "tasks", "checks"):
+            # the page after "What is judged" makes images and their source of files
+            whole["tasks"] = [
+                _with_stimuli(task) if step != "source" or task.get("kind") == TaskKind.DEPICTION else task
+                for task in whole["tasks"]
+            ]
             whole["stereotypes"] = {"source": "-", **whole.get("stereotypes", {})}
         if step != "checks":
             whole.pop("quality", None)

@@ -18,7 +18,7 @@ from annotation.participation.services import invitations
 from annotation.setup import queries, services
 from annotation.setup.forms.base import Document, UploadForm, tasks_by_kind
 from annotation.setup.forms.start import COPY, NewStudyForm
-from annotation.setup.steps import STEPS, only_before_opening, wizard_context
+from annotation.setup.steps import STEPS, only_before_opening, step_after, step_url, wizard_context
 from annotation.setup.views.errors import WizardErrors, find_error, find_errors, make_form
 from annotation.setup.views.previews import previews
 from annotation.studies.errors import StudyError, StudyFileError
@@ -95,10 +95,10 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
                 messages.success(request, _("Saved. You can come back to every page."))
                 if note:
                     messages.warning(request, note)
-                following = list(STEPS)[list(STEPS).index(step) + 1]
+                following = step_after(step, changed)
                 if "stay" in request.POST or "review" in request.POST:
                     following = step if "stay" in request.POST else "open"
-                return redirect("setup_step", name=name, step=following)
+                return redirect(step_url(name, following))
     context = {"form": form, **wizard_context(name, step, document, study)}
     if step == "tasks":
         context["tasks"] = previews(document, form)

@@ -162,3 +162,17 @@ def test_the_last_page_says_what_is_wrong_on_each_page(client, lead):
         problems = [shown.context["problem"], *shown.context["others"]]
         assert [each["step"] for each in problems] == ["consent", "checks", "recruitment"]
         assert all(each["text"] in shown.text for each in problems)
+
+
+def test_what_is_judged_can_be_saved_before_there_are_images(client, lead):
+    name = begin(client, "visage_depiction")
+    source = reverse("setup_step", args=[name, "source"])
+    form = client.get(source).context["form"]
+    data = {each.html_name: each.value() for each in form if each.value() not in (None, False)}
+    answer = client.post(source, {**data, "title": "What is seen?", "contact": "us@example.org"})
+    assert answer.url == reverse("study_images", args=[name])
+    last = reverse("setup_step", args=[name, "open"])
+    shown = client.get(last)
+    assert "“Image set”" in shown.context["problem"]["text"]
+    assert ("images", False, True) in steps_of(shown)
+    assert client.post(last, {"make": "1"}).status_code == 422
