@@ -23,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *, file: Path, **options: object) -> None:
         with command_errors(StudyFileError), command_errors(StudyRefused, prefix=f"{file}: "):
-            published = consents.publish(file=read_study_file(file), by="consent command")
+            published = consents.publish(file=read_study_file(file))
         if published is None:
             self.stdout.write("This is the current text already; nothing to change.")
         else:

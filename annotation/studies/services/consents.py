@@ -17,7 +17,7 @@ CONSENT_PUBLISHED = "consent text published"
 logger = logging.getLogger(__name__)
 
 
-def publish(*, file: StudyFile, by: str) -> ConsentText | None:
+def publish(*, file: StudyFile) -> ConsentText | None:
     """Publish the consent text of `file` as the study's next version; None if it is the current one already.
 
     From then on nobody gets an item without agreeing to it. Earlier versions are kept, and the rest of the
@@ -43,6 +43,6 @@ def publish(*, file: StudyFile, by: str) -> ConsentText | None:
             ConsentText.objects.create(study=study, version=version, language=language, **texts)
             for language, texts in new.items()
         ]
-        AuditEvent.objects.create(what=CONSENT_PUBLISHED, study=study, details={"by": by, "version": version})
-    logger.info("version %s of the consent text of study %s published by %s", version, study.name, by)
+        AuditEvent.objects.create(what=CONSENT_PUBLISHED, study=study, details={"version": version})
+    logger.info("version %s of the consent text of study %s published", version, study.name)
     return made[0]

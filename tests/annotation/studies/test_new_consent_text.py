@@ -53,7 +53,7 @@ def test_everybody_is_asked_again_and_what_was_agreed_to_stays(study, tmp_path):
     assert queries.membership(user=account, study_name="pilot").consented
 
     event = AuditEvent.objects.get(what="consent text published")
-    assert event.details == {"by": "consent command", "version": 2}
+    assert event.details == {"version": 2}
     assert sentences.sentence(event) == "Published version 2 of the consent text."
 
 

@@ -155,7 +155,7 @@ def test_a_new_version_of_the_consent_text_has_no_mark_either():
     for language in ({"text": "By [[us]]."}, {"es": {"text": "De [[nosotros]]."}}):
         changed = {**document, "consent": {"text": "By us.", **language}}
         with pytest.raises(StudyRefused, match="still to be adapted"):
-            consents.publish(file=read_study_text(setup.to_toml(changed)), by="test")
+            consents.publish(file=read_study_text(setup.to_toml(changed)))
 
 
 def test_a_suggested_item_that_nobody_adapted_says_so_with_its_place():

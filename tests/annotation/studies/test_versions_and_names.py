@@ -27,7 +27,7 @@ def test_a_paused_study_gets_a_new_text_and_a_language_that_it_lacks_is_gone():
         studies.change_status(study=study, to=status, by=None)
     assert set(current_consent(study)) == {"en", "es"}
     new = FILE.replace("What taking part means.", "Another.")
-    assert consents.publish(file=read_study_text(new), by="test").version == 2
+    assert consents.publish(file=read_study_text(new)).version == 2
     assert {language: text.text for language, text in current_consent(study).items()} == {"en": "Another."}
 
 
