@@ -85,6 +85,9 @@ def test_every_image_knows_what_it_was_made_from(image_set):
     assert found[image.pk] == (initial.pk, 0.5, 2)
     assert made_from([image, beside]) == {image.pk: MadeFrom("faces", 3, initial, 0.5, 2)}
     assert not set(initial_images(another.image_set)) & set(found)
+    again = run.jobs.exclude(image=image).earliest("pk")
+    Job.objects.filter(pk=again.pk).update(image=None, state=JobState.PENDING, finished_at=None)
+    assert set(initial_images(run.image_set)) == set(found) - {again.image_id}, "it is being made again"
     initial.delete()
     assert image.pk not in initial_images(run.image_set)
     assert made_from([image]) == {image.pk: MadeFrom("faces", 3, None, 0.5, 2)}
