@@ -115,7 +115,7 @@ class TestPlan:
     def test_a_name_stands_for_one_recipe(self):
         runs.ensure(plan=self.plan("a"), by=None)
         other = CompletionRecipe(backend="fake", model="fake", temperature=1)
-        with pytest.raises(PlanRefused, match=r"already a run 'asked'.*temperature 0\.5, not 1"):
+        with pytest.raises(PlanRefused, match=r"already a run 'asked'.*\(temperature 0\.5, not 1\)\."):
             self.plan("a", recipe=other)
         assert self.plan("a", recipe=other, name="other").recipe_hash != self.plan("a").recipe_hash
 

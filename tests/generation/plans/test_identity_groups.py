@@ -97,6 +97,7 @@ class TestPull:
         study, drawn, group = world.knowing_study(), [], factories.group("Indian")
         for version, seed in ((1, 7), (2, 8)):
             factories.task(study, kind=TaskKind.DEPICTION, version=version, seed=seed)
+        factories.task(study, kind=TaskKind.VISUAL_NATURE, version=3, seed=9)
         draw = identity_groups.draws.draw
         monkeypatch.setattr(
             identity_groups.draws,
@@ -122,6 +123,11 @@ class TestPull:
         found = identity_groups.attributes_by_group(study, [factories.group("Mexican")])
         of_mexican = found[factories.group("Mexican").pk]
         assert (of_mexican.stereotypical, of_mexican.random) == (("sombrero",), ("kind",))
+        # another study's pages say nothing of this one
+        other = factories.task(factories.study(), kind=TaskKind.DEPICTION)
+        unit = factories.page_unit(other, picture=factories.image(index=2), texts=("hat",))
+        Option.objects.filter(unit=unit, attribute__text="hat").update(role=OptionRole.STEREOTYPICAL)
+        assert identity_groups.attributes_by_group(study, [factories.group("Mexican")]) == found
 
     def test_only_what_the_study_found_visual_describes_people(self):
         study = world.knowing_study(status=StudyStatus.OPEN)
@@ -236,17 +242,19 @@ class TestGroups:
     def test_a_name_on_two_axes_has_to_say_which(self):
         factories.group("Georgian")
         state = IdentityGroup.objects.create(name="Georgian", axis=Axis.US_STATE, demonym="Georgian")
+        IdentityGroup.objects.create(name="Alaskan", axis=Axis.US_STATE, demonym="Alaskan")
         with pytest.raises(PlanRefused, match="us_state/Georgian"):
             identity_groups.groups_by_name(["Georgian"])
         assert identity_groups.groups_by_name(["us_state/Georgian"]) == [state]
 
     def test_a_set_is_about_its_images_and_those_that_are_planned(self):
+        another = world.planned("Nepali", image_set="another").run
+        factories.image(group_name="Welsh", image_set=another.image_set)
         run = world.planned("Indian").run
         factories.image(group_name="Mexican", image_set=run.image_set)
-        assert [group.name for group in identity_groups.groups_of_image_set(run.image_set)] == [
-            "Indian",
-            "Mexican",
-        ]
+        factories.group("Togolese")
+        found = [group.name for group in identity_groups.groups_of(None, "trial")]
+        assert found == ["Indian", "Mexican"]
 
     def test_an_empty_set_is_about_nobody(self):
         with pytest.raises(PlanRefused, match="--groups"):

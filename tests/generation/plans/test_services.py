@@ -211,7 +211,8 @@ class TestSets:
         assert image_sets.image_set_of(study).name == "second"
 
     def test_what_two_images_could_be_called_names_neither(self):
-        of = factories.image_set()
+        of, another = factories.image_set(), factories.image_set("another")
+        factories.image(image_set=another, index=1, reference="1/face.png")
         one, two = (
             factories.image(image_set=of, index=index, reference=f"{index}/face.png").pk for index in (1, 2)
         )

@@ -47,9 +47,14 @@ def test_another_recipe_fills_the_set_that_it_leaves():
     first = world.planned("Indian", backend="diffusers", model="some/model").run
     with pytest.raises(PlanRefused, match=rf"another recipe.*discard run {first.pk}"):
         world.planned("Indian")
+    done = world.planned("Indian", backend="diffusers", model="some/model", image_set="done").run
+    world.finish(done.jobs.earliest("pk"))
+    with pytest.raises(PlanRefused, match="another recipe") as refused:
+        world.planned("Indian", image_set="done")
+    assert "discard" not in str(refused.value)
     runs.discard(run=first, by=None)
     assert world.planned("Indian").added == 6
-    assert ImageSet.objects.get().drawn
+    assert ImageSet.objects.get(name="trial").drawn
 
 
 def test_a_set_that_a_study_shows_stays_and_is_filled_by_the_next_run():
