@@ -90,7 +90,8 @@ def wizard_context(name: str, step: str, document: Document, study: Study | None
                 "url": step_url(name, key),
                 "here": key == ("checks" if step == "gold" else step),
                 "marks": marks[key],
-                "missing": key == IMAGES and _lacks_images(document),
+                "missing": (key == IMAGES and _lacks_images(document))
+                or (key == "source" and not (document.get("contact") and document.get("tasks"))),
             }
             for key, label in labels.items()
         ],

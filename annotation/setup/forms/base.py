@@ -31,6 +31,16 @@ class UploadForm(forms.Form):
     )
 
 
+def _digest(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _changed_to(value: Any) -> str:
+    if value and isinstance(value, str | int) and value is not True:
+        return gettext("In another window this was changed to: %(value)s") % {"value": value}
+    return gettext("This was changed in another window.")
+
+
 class StepForm(forms.Form):
     """A form for one part of the document."""
 
@@ -40,6 +50,8 @@ class StepForm(forms.Form):
     """Name of a field that is repeated for each language -> its key, with {code}, and its label."""
     ROWS = ""
     """Key of a list of tables whose translations the form edits."""
+    has_marks = True
+    """Whether [[ ]] in a text is a place to adapt; elsewhere it may be a table of a file."""
 
     def __init__(self, document: Document, data: Any = None) -> None:
         self.document = document
@@ -60,19 +72,23 @@ class StepForm(forms.Form):
     def add_fields(self) -> None:
         """Add fields that depend on the document."""
 
-    def shown_values(self) -> Any:
-        """The values of the document that this page shows. Rows that are empty do not count."""
+    def shown_values(self) -> dict[str, Any]:
+        """The values of the document that this page shows, by field. Rows that are empty do not count."""
         initial = {name: self.get_initial_for_field(field, name) for name, field in self.fields.items()}
         return {name: value for name, value in initial.items() if value}
 
     def shown(self) -> str:
-        """A digest of these values, which the page sends back."""
-        return sha256(json.dumps(self.shown_values(), sort_keys=True).encode()).hexdigest()[:16]
+        """A digest of each of these values, which the page sends back."""
+        return json.dumps({name: _digest(value) for name, value in self.shown_values().items()})
 
     def check_shown(self) -> None:
-        """Add an error if these values changed since the page was shown, and saving would replace them."""
-        sent = self.data.get("shown")  # pages of the previous version do not send it
-        if sent in (None, self.shown()) or (self.is_valid() and self.updated_document() == self.document):
+        """Add errors if these values changed since the page was shown, and saving would replace them."""
+        values, before = self.shown_values(), self._sent_digests()
+        if before is None:
+            return
+        now = {name: _digest(value) for name, value in values.items()}
+        changed = [name for name in {**now, **before} if now.get(name) != before.get(name)]
+        if not changed or (self.is_valid() and self.updated_document() == self.document):
             return
         self.add_error(
             None,
@@ -81,6 +97,17 @@ class StepForm(forms.Form):
                 "save again to replace the other change."
             ),
         )
+        for name in changed:
+            if name in self.fields:
+                self.add_error(name, _changed_to(values.get(name)))
+
+    def _sent_digests(self) -> dict[str, str] | None:
+        """What the page was shown with; None if it does not say, as those of the previous version."""
+        try:
+            sent = json.loads(self.data.get("shown", ""))
+        except ValueError:
+            return None
+        return sent if isinstance(sent, dict) else None
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         found = {name: get_at(document, key) for key, name in self.paths().items()}

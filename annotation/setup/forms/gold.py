@@ -37,9 +37,13 @@ class GoldForm(StepForm):
 
     def add_fields(self) -> None:
         for image, texts in self.texts.items():
-            for part, label in (("shown", _("It shows")), ("doubt", _("In doubt"))):
+            called = gettext("%(group)s, image %(number)s") % {
+                "group": image.group.name,
+                "number": image.index,
+            }
+            for part in ("shown", "doubt"):
                 self.fields[_name(image, part)] = forms.MultipleChoiceField(
-                    label=label,
+                    label=called,
                     required=False,
                     choices=[(text, text) for text in texts],
                     widget=forms.CheckboxSelectMultiple,

@@ -177,8 +177,8 @@ class RecruitmentForm(StepForm):
     def initial_from(self, document: Document) -> dict[str, Any]:
         return {**CROWD_PARAMETERS, **super().initial_from(document)}
 
-    def shown_values(self) -> Any:
-        return [super().shown_values(), self.document.get("questions", [])]
+    def shown_values(self) -> dict[str, Any]:
+        return {**super().shown_values(), "questions": self.document.get("questions", [])}
 
     def questions(self) -> list[dict[str, Any]]:
         """The rows of the table of questions, as sent or else as in the document."""

@@ -178,6 +178,7 @@ def test_unclear_ticks_are_refused_beside_the_image(client, lead, begun, ticked,
     answer = gold(client, said=named(image.group.name, image.index, **ticked))
     assert answer.status_code == 422
     assert why in answer.context["form"].errors[f"image_{image.pk}_shown"][0]
+    assert f'<a href="#id_image_{image.pk}_shown">{image.group.name}, image {image.index}</a>' in answer.text
     assert "gold" not in saved(lead)
 
 

@@ -1,6 +1,10 @@
 """What the pages of the wizard share: the list of steps, fields that must be adapted, and two windows."""
 
+from html import unescape
+
 import pytest
+from django import forms
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from annotation.setup import services as setup
@@ -29,7 +33,7 @@ def steps_of(shown) -> list[tuple[str, bool, bool]]:
 
 
 def shown_by(page: str) -> str:
-    return page.partition('name="shown" value="')[2].partition('"')[0]
+    return unescape(page.partition('name="shown" value="')[2].partition('"')[0])
 
 
 def test_a_study_of_images_has_a_step_for_them_that_says_whether_they_are_missing(client, lead):
@@ -50,6 +54,23 @@ def test_a_study_without_images_has_no_step_for_them(client, lead):
     name = begin(client, "visage_visual_nature")
     shown = client.get(reverse("setup_step", args=[name, "source"]))
     assert [key for key, *_ in steps_of(shown)][:2] == ["source", "tasks"]
+
+
+def test_what_is_judged_lacks_its_contact_until_there_is_one(client, lead):
+    name = begin(client, "visage_visual_nature")
+    step = reverse("setup_step", args=[name, "consent"])
+    assert ("source", False, False) in steps_of(client.get(step))
+    setup.save(user=lead, name=name, document={**setup.documents(user=lead)[name], "contact": ""})
+    assert ("source", False, True) in steps_of(client.get(step))
+
+
+def test_double_brackets_elsewhere_are_no_place_to_adapt():
+    class TestFile(forms.Form):
+        content = forms.CharField(initial="[[test]]")
+
+    assert "To adapt" not in render_to_string(
+        "annotation/setup/_field.html", {"field": TestFile()["content"]}
+    )
 
 
 def test_a_text_to_adapt_is_not_called_optional(client, lead):
@@ -96,6 +117,9 @@ def test_a_change_in_another_window_is_replaced_only_by_who_knows_of_it(client, 
     assert (status, after) == (422, saved)
     assert "This page was changed in another window" in page
     assert "marked below" not in page
+    if step in ("source", "tasks", "consent"):
+        (value,) = first.values()
+        assert f"In another window this was changed to: {value}" in page
     status, page, after = send(step, data | second, shown=shown_by(page))
     assert status == 302
     assert after != saved

@@ -623,6 +623,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(client, lead, con
     answer = upload(client, content)
     assert answer.status_code == 422
     assert says in str(answer.context["upload"].errors)
+    assert '<a href="#id_file">' in answer.text, "the form is at the end of a long page"
     assert setup_services.documents(user=lead) == {}
 
 

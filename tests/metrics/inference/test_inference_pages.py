@@ -62,6 +62,7 @@ def test_the_page_shows_the_numbers_the_figure_and_the_sentences(client, run, re
     assert 'aria-current="true">Inference models</a>' in text
     assert "seegull-v2" in text
     assert "Latin America" in text
+    assert f"{expected('seegull-v2', 'Latin America')['entailed_share']:.1%}".replace("%", " %") in text
     assert "A lazy person" in text
     assert "The truth of every pair is neutral" in text
     assert "made elsewhere" in text
