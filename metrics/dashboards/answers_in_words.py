@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext, ngettext
 
-from metrics.dashboards.numbers_in_words import number, percent, quoted
+from metrics.core.quoting import quoted
+from metrics.dashboards.numbers_in_words import number, percent
 from metrics.dashboards.queries.levels import Levels
 from metrics.dashboards.queries.results import Offensiveness, PoolShare
 

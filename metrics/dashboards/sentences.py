@@ -11,8 +11,9 @@ from django.utils.translation import gettext, ngettext
 
 from metrics.agreement.queries import part_in_words
 from metrics.core.numbers import plain
+from metrics.core.quoting import quoted
 from metrics.dashboards.answers_in_words import levels_in_words, prevalence_in_words, ratings_in_words
-from metrics.dashboards.numbers_in_words import number, percent, quoted
+from metrics.dashboards.numbers_in_words import number, percent
 from metrics.dashboards.queries.results import (
     GroupScore,
     PartAgreement,

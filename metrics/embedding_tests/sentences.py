@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext, pgettext
 
+from metrics.core import quoting
 from metrics.embedding_tests.stats.effects import Effect
 from metrics.embedding_tests.stats.ranking import EQUAL_REFERENCE, FEW_REGIONS, Correlation
 from metrics.embedding_tests.test_file import SC_EAT, EffectTest
@@ -20,8 +21,7 @@ def effect_in_words(test: EffectTest, found: Effect) -> str:
     words = {
         "nearer": names(nearer),
         "farther": names(farther),
-        "number": f"d = {_number(found.effect_size)} "
-        f"[{_number(found.effect_low)}, {_number(found.effect_high)}]",
+        "number": _with_interval("d", found.effect_size, found.effect_low, found.effect_high),
         "size": size_in_words(found.effect_size),
     }
     if test.kind == SC_EAT:
@@ -66,8 +66,8 @@ def size_in_words(effect_size: float) -> str:
 def correlation_in_words(group: str, found: Correlation) -> str:
     """One sentence about a group's shares over the regions."""
     words = {
-        "group": f"“{group}”",
-        "number": f"rho = {_number(found.rho)} [{_number(found.rho_low)}, {_number(found.rho_high)}]",
+        "group": quoting.quoted(group),
+        "number": _with_interval("rho", found.rho, found.rho_low, found.rho_high),
     }
     if found.problem == FEW_REGIONS:
         return gettext("%(group)s: a correlation needs at least four regions.") % words
@@ -95,12 +95,12 @@ def mean_in_words(group: str, share: float, reference: float) -> str:
     """One sentence about a group's mean shares, both 0 to 1."""
     return gettext(
         "%(group)s: on average %(share)s %% of the images found, and %(reference)s %% of the reference."
-    ) % {"group": f"“{group}”", "share": f"{100 * share:.1f}", "reference": f"{100 * reference:.1f}"}
+    ) % {"group": quoting.quoted(group), "share": f"{100 * share:.1f}", "reference": f"{100 * reference:.1f}"}
 
 
 def names(groups: Sequence[str]) -> str:
     """Groups that are taken together: “White” + “Black”."""
-    return " + ".join(f"“{name}”" for name in groups)
+    return " + ".join(map(quoting.quoted, groups))
 
 
 def quoted(texts: Sequence[str]) -> str:
@@ -111,7 +111,11 @@ def quoted(texts: Sequence[str]) -> str:
     ('“we, us …”', '“we”')
     """
     more = " …" if len(texts) > _SHOWN else ""
-    return f"“{', '.join(texts[:_SHOWN])}{more}”"
+    return quoting.quoted(f"{', '.join(texts[:_SHOWN])}{more}")
+
+
+def _with_interval(name: str, value: float, low: float, high: float) -> str:
+    return quoting.isolated(f"{name} = {_number(value)} [{_number(low)}, {_number(high)}]")
 
 
 def _number(value: float) -> str:

@@ -13,8 +13,8 @@ from annotation.models import Study
 from metrics.core.answers import describe_stereotype_rule
 from metrics.core.charts.figure import Figure
 from metrics.core.marks import Axis, scaled_axis
+from metrics.core.quoting import isolated
 from metrics.dashboards import sentences
-from metrics.dashboards.numbers_in_words import isolated
 from metrics.dashboards.queries.results import Offensiveness, Pull, Results
 from metrics.models import Score
 from metrics.report.figures import Drawn, NotDrawn

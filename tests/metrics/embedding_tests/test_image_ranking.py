@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from django.utils import translation
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
@@ -15,8 +16,8 @@ from metrics.embedding_tests.reference import (
     read_reference,
     read_variables,
 )
-from metrics.embedding_tests.sentences import correlation_in_words
-from metrics.embedding_tests.stats.ranking import compare, shares
+from metrics.embedding_tests.sentences import correlation_in_words, names, quoted
+from metrics.embedding_tests.stats.ranking import Correlation, compare, shares
 
 
 def plain_shares(cosines, groups, *, drawings, top, seed):
@@ -215,6 +216,14 @@ def test_a_correlation_that_is_not_defined_says_why(regions, still, said):
     correlation = compare(**sides).groups[1]
     assert math.isnan(correlation.rho)
     assert said in correlation_in_words("b", correlation)
+
+
+def test_names_and_numbers_keep_together_in_a_sentence_from_right_to_left():
+    with translation.override("ar"):
+        said = correlation_in_words("b", Correlation(0.5, 0.1, 0.8, p_value=0.04, n_regions=6))
+        assert "\N{LEFT-TO-RIGHT ISOLATE}rho = 0.50 [0.10, 0.80]\N{POP DIRECTIONAL ISOLATE}" in said
+        white = "\N{LEFT-TO-RIGHT ISOLATE}“White”\N{POP DIRECTIONAL ISOLATE}"
+        assert names(["White"]) == quoted(["White"]) == white
 
 
 @pytest.mark.release
