@@ -111,6 +111,8 @@ def test_seeds_of_a_source_are_those_of_its_pool_and_axis_that_can_stand_in_a_pr
     pairs = [("Mexican", "lazy", 2), ("United KingdomUK", "polite", 2), ("Texan", "tall", 2)]
     for group, text, votes in [*pairs, ("Mexican", "hot, dry", 2), ("Iraqi", "hot", 1)]:
         factories.association(group_name=group, text=text, in_votes=(votes, 0, 0), out_votes=(3, 0, 0))
+    another = factories.source("another")
+    factories.association(group_name="Mexican", text="kind", in_votes=(2, 0, 0), from_source=another)
 
     def seeds(pool="in", number=None, seed=0):
         chosen = {"source": "test-source", "axis": "nationality", "threshold": 2}
@@ -118,6 +120,9 @@ def test_seeds_of_a_source_are_those_of_its_pool_and_axis_that_can_stand_in_a_pr
 
     assert seeds() == [Seed("Mexican", "lazy"), Seed("British", "polite")]
     assert seeds("out") == [Seed("Iraqi", "hot"), *seeds()]
+    assert len(seeds("out", 3)) == 3
+    with pytest.raises(CandidatesRefused, match="choose 2 to 3"):
+        seeds("out", 4)
     drawn = [seeds("out", 2, seed) for seed in range(9)]
     assert drawn == [seeds("out", 2, seed) for seed in range(9)]
     assert len({seed for pair in drawn for seed in pair}) == 3

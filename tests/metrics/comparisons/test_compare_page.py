@@ -183,6 +183,7 @@ def test_offered_are_other_studies_of_images_and_pairs_of_image_sets_each_once(l
         for version, name in enumerate(names, 2):
             images = factories.image_set(name)
             factories.task(study, kind=TaskKind.DEPICTION, version=version, image_set=images)
+    factories.task(one, kind=TaskKind.VISUAL_NATURE, image_set=factories.image_set("z"))
     factories.rating_study(name="words", leads=[lead])
     with pytest.raises(ValueError, match=r"Available: against=two; by=image_set, first=a, second=b\.$"):
         queries.check_offered(lead, one, {"against": "words"})

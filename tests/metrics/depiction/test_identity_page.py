@@ -68,6 +68,10 @@ def test_a_group_without_images_in_this_study_is_not_found(client, study, lead):
 
 
 def test_attributes_have_role_k_n_and_votes_with_stereotypes_first(study):
+    another = factories.source("another")
+    for group, source in (("Mexican", another), ("Welsh", study.stereotype_source)):
+        for text in ("hat", "kind"):
+            factories.association(group_name=group, text=text, out_votes=(7, 0, 0), from_source=source)
     page = identity_page(study, mexican(), run=None)
     assert [(row.text, row.stereotypical, row.k, row.n) for row in page.attributes] == [
         ("hat", True, 4, 6),
