@@ -3,7 +3,7 @@ left alone."""
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -31,8 +31,9 @@ class UploadForm(forms.Form):
     )
 
 
-def _digest(value: Any) -> str:
-    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
+def _digests(values: Mapping[str, Any]) -> dict[str, str]:
+    texts = {name: json.dumps(value, sort_keys=True) for name, value in values.items()}
+    return {name: sha256(text.encode()).hexdigest()[:8] for name, text in texts.items()}
 
 
 def _changed_to(value: Any) -> str:
@@ -79,14 +80,14 @@ class StepForm(forms.Form):
 
     def shown(self) -> str:
         """A digest of each of these values, which the page sends back."""
-        return json.dumps({name: _digest(value) for name, value in self.shown_values().items()})
+        return json.dumps(_digests(self.shown_values()))
 
     def check_shown(self) -> None:
         """Add errors if these values changed since the page was shown, and saving would replace them."""
         values, before = self.shown_values(), self._sent_digests()
         if before is None:
             return
-        now = {name: _digest(value) for name, value in values.items()}
+        now = _digests(values)
         changed = [name for name in {**now, **before} if now.get(name) != before.get(name)]
         if not changed or (self.is_valid() and self.updated_document() == self.document):
             return

@@ -167,8 +167,7 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
     images = tasks_by_kind(document).get(TaskKind.DEPICTION)
     too_few = find_too_few_votes(document)
     context = {
-        "problem": problems[0] if problems else None,
-        "others": problems[1:],
+        "problems": problems,
         "too_few_votes": errors.for_page(too_few) if too_few else None,
         "without_gold": images is not None and not images.get("gold"),
         "marks": [(errors.link_to(mark.key), mark.text) for mark in marks],

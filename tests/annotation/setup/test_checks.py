@@ -90,7 +90,7 @@ def test_every_kind_of_item_and_rule_reaches_the_study(client, begun, lead):
     )
     assert answer.url == reverse("setup_step", args=["whole", "consent"]), answer.context["form"].errors
     made = client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
-    assert made.status_code == 302, made.context["problem"]
+    assert made.status_code == 302, made.context["problems"]
 
     study = Study.objects.get()
     assert (study.training_pass, study.gold_rate) == (0.75, 0.075)
@@ -254,7 +254,7 @@ def test_associations_and_images_are_chosen_from_the_study(client, lead):
     assert len(answer.context["form"].errors["depiction_check_0_image"]) == 1, "nothing is missing"
     assert client.post(URL, checks).status_code == 302
     made = client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
-    assert made.status_code == 302, made.context["problem"]
+    assert made.status_code == 302, made.context["problems"]
     page_unit, pair = Unit.objects.filter(purpose=Purpose.GOLD).order_by("task__kind")
     assert (pair.association.group.name, pair.options.get().expected) == ("French", [1])
     assert page_unit.image.index == 2
@@ -269,7 +269,7 @@ def test_a_mistake_of_the_file_is_led_back_to_this_page(client, begun, lead):
     )
     answer = client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
     assert answer.status_code == 422
-    assert answer.context["problem"]["step"] == "checks"
+    assert answer.context["problems"][0]["step"] == "checks"
 
 
 @pytest.mark.parametrize("step", ["source", "tasks"])

@@ -129,12 +129,12 @@ def test_the_last_page_names_the_page_and_the_field_and_leads_to_it(client, lead
     assert "Not ready to open" in answer.text
     assert says in " ".join(shown(answer.text).split())
     assert of_a_file(shown(answer.text)) == []
-    assert follow(client, answer.context["problem"]["text"]) == labels
+    assert follow(client, answer.context["problems"][0]["text"]) == labels
 
 
 def test_nothing_chosen_to_be_judged_leads_to_the_part_of_the_page_that_asks(client, lead):
     answer = opened(client, lead, {**HEAD, "consent": {"text": "-"}})
-    said = answer.context["problem"]["text"]
+    said = answer.context["problems"][0]["text"]
     assert strip_tags(said) == "The page “What is judged”: Choose at least one kind of judgement."
     assert 'href="/setup/whole/source/#judged"' in said
     assert 'id="judged"' in client.get("/setup/whole/source/").text
@@ -220,7 +220,7 @@ def test_what_a_study_names_and_is_not_there_is_told_by_page_and_field(client, l
     answer = opened(client, lead, document)
     assert answer.status_code == 422
     assert of_a_file(shown(answer.text)) == []
-    said = answer.context["problem"]["text"]
+    said = answer.context["problems"][0]["text"]
     assert follow(client, said)
     assert "on the page “" in said
 
@@ -229,7 +229,7 @@ def test_regions_that_are_not_known_are_told_by_page_and_field(client, lead):
     group = factories.group("French")
     group.region = ""
     group.save()
-    said = opened(client, lead, tomllib.loads(world.HEAD + world.PREVALENCE)).context["problem"]
+    said = opened(client, lead, tomllib.loads(world.HEAD + world.PREVALENCE)).context["problems"][0]
     assert of_a_file(unescape(strip_tags(said["text"]))) == []
     assert follow(client, said["text"]) == [
         "Quotas, one line per answer",
@@ -241,9 +241,9 @@ def test_what_keeps_a_whole_study_from_opening_is_told_by_page_and_field(client,
     Image.objects.update(file="")
     document = tomllib.loads(world.HEAD + world.DEPICTION)
     answer = opened(client, lead, document, action="open")
-    assert "have no file, the first is French 1" in answer.context["problem"]["text"]
+    assert "have no file, the first is French 1" in answer.context["problems"][0]["text"]
     assert of_a_file(shown(answer.text)) == []
-    assert follow(client, answer.context["problem"]["text"]) == ["Image set"]
+    assert follow(client, answer.context["problems"][0]["text"]) == ["Image set"]
 
 
 def test_what_keeps_a_draft_from_opening_is_told_by_page_and_field():

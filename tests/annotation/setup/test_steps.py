@@ -183,7 +183,7 @@ def test_the_last_page_says_what_is_wrong_on_each_page(client, lead):
     setup.save(user=lead, name=name, document=document)
     address = reverse("setup_step", args=[name, "open"])
     for shown in (client.get(address), client.post(address, {"make": "1"})):
-        problems = [shown.context["problem"], *shown.context["others"]]
+        problems = shown.context["problems"]
         assert [each["step"] for each in problems] == ["consent", "checks", "recruitment"]
         assert all(each["text"] in shown.text for each in problems)
 
@@ -197,6 +197,6 @@ def test_what_is_judged_can_be_saved_before_there_are_images(client, lead):
     assert answer.url == reverse("study_images", args=[name])
     last = reverse("setup_step", args=[name, "open"])
     shown = client.get(last)
-    assert "“Image set”" in shown.context["problem"]["text"]
+    assert "“Image set”" in shown.context["problems"][0]["text"]
     assert ("images", False, True) in steps_of(shown)
     assert client.post(last, {"make": "1"}).status_code == 422

@@ -251,7 +251,7 @@ def test_pairs_that_the_resource_does_not_have_are_refused_before_the_study_is_m
     begun(lead, PAIRS)
     data = sent_by_browser(client.get("/setup/whole/source/"))
     client.post("/setup/whole/source/", {**data, PREVALENCE_PAIRS: "French: square"})
-    problem = client.post("/setup/whole/open/", {"make": "1"}).context["problem"]
+    problem = client.post("/setup/whole/open/", {"make": "1"}).context["problems"][0]
     assert "'votes' has no association 'French: square'" in unescape(problem["text"])
     assert problem["step"] == "source"
 

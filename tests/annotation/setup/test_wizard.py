@@ -277,8 +277,8 @@ def test_the_last_page_says_what_is_missing_and_where(begun, fill, client):
     setup_services.save(user=lead, name="visual-2026", document=document)
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
     assert shown.status_code == 200
-    assert strip_tags(shown.context["problem"]["text"]) == ("Add the consent text.")
-    assert shown.context["problem"]["step"] == "consent"
+    assert strip_tags(shown.context["problems"][0]["text"]) == ("Add the consent text.")
+    assert shown.context["problems"][0]["step"] == "consent"
     answer = fill("open", {"open": "1"})
     assert answer.status_code == 422
     assert not Study.objects.exists()
@@ -357,7 +357,7 @@ def test_all_five_kinds_are_set_up_with_their_own_material(begun, fill, lead):
     assert answer.status_code == 302, answer.context["form"].errors
     fill("consent", CONSENT)
     answer = fill("open", {"make": "1"})
-    assert answer.status_code == 302, answer.context["problem"]
+    assert answer.status_code == 302, answer.context["problems"]
     units = {task.kind: task.units.count() for task in Study.objects.get().tasks.all()}
     assert units == {
         TaskKind.VISUAL_NATURE: 5,
@@ -601,7 +601,7 @@ def test_an_uploaded_file_is_set_up_and_keeps_what_the_pages_do_not_ask(client, 
     data = {**SOURCE, "visual_nature_words": "hat\nkind\npoor"}
     assert fill("source", data, "from-file").status_code == 302
     answer = fill("open", {"make": "1"}, "from-file")
-    assert answer.status_code == 302, answer.context["problem"]
+    assert answer.status_code == 302, answer.context["problems"]
     study = Study.objects.get()
     assert study.tasks.get().units.filter(purpose="training").count() == 1
     assert study.tasks.get().units.filter(purpose="data").count() == 3
@@ -693,8 +693,8 @@ def test_a_lead_makes_nobody_else_a_lead_and_learns_of_no_account(client, lead):
         upload(client, toml)
         answers.append(client.post(reverse("setup_step", args=[f"a-{name}", "open"]), {"make": "1"}))
     assert [answer.status_code for answer in answers] == [422, 422]
-    assert answers[0].context["problem"] == answers[1].context["problem"]
-    assert "maria" not in answers[1].context["problem"]["text"]
+    assert answers[0].context["problems"] == answers[1].context["problems"]
+    assert "maria" not in answers[1].context["problems"][0]["text"]
     assert not Study.objects.exists()
 
 

@@ -54,7 +54,7 @@ def test_a_lead_comes_from_a_zip_and_a_csv_to_an_open_study_in_at_most_five_page
     review = client.post(seen[-1], {**data, "review": "1"}).url
     assert not review.endswith("consent/")
     opening = get(review)
-    assert opening.context["problem"] is None
+    assert opening.context["problems"] == []
     assert opening.context["marks"] == []
     assert client.post(review, {"make": "1"}).status_code == 302
     refused = client.post(review, {"open": "1"})

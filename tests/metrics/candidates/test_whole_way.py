@@ -153,10 +153,10 @@ def open_the_study(lead: Client, run: Run) -> str:
     consent = act(lead, run, "study", name=offered)
     assert consent == reverse("setup_step", args=[STUDY, "consent"])
     review = lead.post(consent, form_data(lead.get(consent)) | {"review": "1"}).url
-    assert lead.get(review).context["problem"] is None
+    assert lead.get(review).context["problems"] == []
     opened = lead.post(review, {"open": "1", "texts_checked": "1"})
     study = Study.objects.get()
-    assert study.status == StudyStatus.OPEN, opened.context["problem"]
+    assert study.status == StudyStatus.OPEN, opened.context["problems"]
     invitation = reverse("join", args=[study.invitations.get().code])
     assert invitation in lead.get(opened.url).text
     return invitation
@@ -212,7 +212,7 @@ def shown_as_stereotypes(lead: Client) -> set[Pair]:
     chosen = send(lead, images=None, attributes=None, image_set="pictures", source=SOURCE, allow_fewer="on")
     assert chosen.status_code == 302, chosen.context["form"].errors
     made = lead.post(reverse("setup_step", args=["what-is-shown", "open"]), {"make": "1"})
-    assert made.status_code == 302, made.context["problem"]
+    assert made.status_code == 302, made.context["problems"]
     study = Study.objects.get(name="what-is-shown")
     assert study.stereotype_source.name == SOURCE
     assert (study.stereotype_pool, study.stereotype_threshold) == ("out", 2)
