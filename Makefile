@@ -1,5 +1,10 @@
 # Everything a fresh clone needs. PYTHON names the interpreter to begin with (3.11 or newer).
-PYTHON ?= python3
+# Compiled without optimisation, as pyenv does by default, Python takes a third longer for everything. If python3 is
+# such a one, the system's is taken where it will do (Debian keeps what a virtual environment needs in python3-venv).
+FAST := import ensurepip, sys, sysconfig; sys.exit(sys.version_info < (3, 11) or \
+	sys.base_prefix != "/usr" and "--enable-optimizations" not in (sysconfig.get_config_var("CONFIG_ARGS") or ""))
+PYTHON ?= $(shell for each in python3 /usr/bin/python3; do \
+	$$each -c '$(FAST)' 2>/dev/null && echo $$each && exit; done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 BIND ?= 127.0.0.1:8000
@@ -12,7 +17,8 @@ help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 $(VENV)/.python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	@$(PYTHON) -c 'import sys; print("$(VENV): Python", sys.version.split()[0], "of", sys.executable); \
+		sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
