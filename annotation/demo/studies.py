@@ -14,6 +14,7 @@ from annotation.demo.pictures import IMAGE_SET, Truth
 from annotation.demo.plan import THRESHOLD, GroupPlan
 from annotation.demo.scenario import DATA, Scenario
 from annotation.models import ConsentText, Image, ImageSet, Pool, Source, Study, StudyStatus, Task, TaskKind
+from annotation.models.studies import DEMO_CONTACT
 from annotation.studies.services.studies import apply_file, change_status
 from annotation.studies.services.study_plan import consent_fields
 from annotation.studies.study_file.reading import StudyFile, read_study_file
@@ -97,7 +98,7 @@ def _exists(name: str, *, simulated: bool) -> bool:
 def _new_study(*, by: User, **fields: Any) -> Study:
     study = Study.objects.create(
         status=StudyStatus.OPEN,
-        contact="nobody (this is a demonstration)",
+        contact=DEMO_CONTACT,
         stereotype_source=Source.objects.get(name="demo"),
         stereotype_pool=Pool.OUT_REGION,
         stereotype_threshold=THRESHOLD,

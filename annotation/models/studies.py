@@ -8,6 +8,10 @@ from django.utils.translation import gettext_noop
 from annotation.models.catalogue import ImageSet, Source
 
 
+DEMO_CONTACT = "nobody (this is a demonstration)"
+"""The contact of the demonstration's studies. Copies come without it, and without their other texts."""
+
+
 class StudyStatus(models.TextChoices):
     """draft -> open <-> paused -> closed. studies/services/studies.py has the allowed transitions."""
 

@@ -25,6 +25,7 @@ from django.utils.translation import ngettext
 
 from annotation import policies
 from annotation.models import Image, ImageSet, Source, Study, StudyStatus, TaskKind
+from annotation.models.studies import DEMO_CONTACT
 from annotation.studies.errors import StudyError, StudyRefused, gettext_noop
 from annotation.studies.services import studies, study_files
 from annotation.studies.study_file.checks import PURPOSES
@@ -115,8 +116,8 @@ def document_of_copy(study: Study) -> Document:
     """The content of a study file that makes such a study again: its settings, texts and translations, and
     what it shows by the rule by which it was drawn.
 
-    Not its name, title, leads and what it told a crowd platform. A task whose units the format cannot express
-    begins without them.
+    Not its name, title, leads and what it told a crowd platform, nor what the demonstration says about
+    itself. A task whose units the format cannot express begins without them.
     """
     try:
         file = study_files.to_copy(study=study)
@@ -131,6 +132,10 @@ def document_of_copy(study: Study) -> Document:
     }
     if kept := {code: texts for code, texts in translations.items() if texts}:
         document["translations"] = kept
+    if study.contact == DEMO_CONTACT:
+        for key in ("contact", "description", "consent", "translations"):
+            document.pop(key, None)
+        document.get("care", {}).pop("support_text", None)
     return document
 
 

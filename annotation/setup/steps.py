@@ -91,7 +91,8 @@ def wizard_context(name: str, step: str, document: Document, study: Study | None
                 "here": key == ("checks" if step == "gold" else step),
                 "marks": marks[key],
                 "missing": (key == IMAGES and _lacks_images(document))
-                or (key == "source" and not (document.get("contact") and document.get("tasks"))),
+                or (key == "source" and not (document.get("contact") and document.get("tasks")))
+                or (key == "consent" and not document.get("consent", {}).get("text")),
             }
             for key, label in labels.items()
         ],

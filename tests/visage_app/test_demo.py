@@ -49,6 +49,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
+from annotation.setup import services as setup
 from annotation.studies.services import feasibility
 from generation.models import Run
 from generation.recipes.prompts import image_prompts
@@ -341,6 +342,14 @@ def test_the_live_study_of_an_older_demonstration_stays(demo):
         assert "'demo-rating' is of an older demonstration" in said
         assert Study.objects.filter(name__in=["demo-live", "demo-rating"], status="open").count() == 2
         transaction.set_rollback(True)
+
+
+@pytest.mark.parametrize("name", ["demo", "demo-live"])
+def test_a_copy_says_nothing_of_the_demonstration(demo, name):
+    document = setup.document_of_copy(Study.objects.get(name=name))
+    assert document["tasks"]
+    assert not {"contact", "description", "consent", "translations"} & set(document)
+    assert "support_text" not in document.get("care", {})
 
 
 def test_who_takes_part_in_it_reads_what_they_agree_to_in_their_language(demo, settings):

@@ -64,6 +64,16 @@ def test_what_is_judged_lacks_its_contact_until_there_is_one(client, lead):
     assert ("source", False, True) in steps_of(client.get(step))
 
 
+def test_consent_is_missing_until_there_is_a_text(client, lead):
+    name = begin(client, "visage_visual_nature")
+    step = reverse("setup_step", args=[name, "source"])
+    assert ("consent", False, False) in steps_of(client.get(step))
+    document = setup.documents(user=lead)[name]
+    del document["consent"]
+    setup.save(user=lead, name=name, document=document)
+    assert ("consent", False, True) in steps_of(client.get(step))
+
+
 def test_double_brackets_elsewhere_are_no_place_to_adapt():
     class TestFile(forms.Form):
         content = forms.CharField(initial="[[test]]")
