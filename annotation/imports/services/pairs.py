@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +14,7 @@ from django.db import IntegrityError, transaction
 
 from annotation import policies
 from annotation.catalogue.services import SourceDetails, SourceForbidden, SourceRefused
+from annotation.core.nearest import Nearest
 from annotation.core.table_statistics import analyze_tables
 from annotation.imports.readers.identities import known_identities
 from annotation.imports.readers.pairs import LineError, PairFile, PairRow
@@ -96,7 +96,7 @@ def check_pairs(
     unknown: dict[str, UnknownIdentity] = {}
     pairs: dict[tuple[str, str], PairRow] = {}
     errors, repeated = list(file.errors), 0
-    nearest = _Nearest([*known.values(), *(name for of, name in listed if of == axis.value)])
+    nearest = Nearest([*known.values(), *(name for of, name in listed if of == axis.value)])
     for row in file.rows:
         folded = row.identity.casefold()
         if folded not in names:
@@ -262,14 +262,3 @@ def _unknown(row: PairRow, identity: UnknownIdentity, axis: Axis) -> LineError:
     problem = f"there is no identity '{row.identity}' on the axis {axis.label}."
     suggestion = f"Did you mean '{identity.nearest}'? Correct it" if identity.nearest else "Correct it"
     return LineError(row.row, problem, f"{suggestion}, or let unknown identities be created.", "identity")
-
-
-class _Nearest:
-    """The name most like another, whatever its case."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = {name.casefold(): name for name in names}
-
-    def to(self, name: str) -> str:
-        found = difflib.get_close_matches(name.casefold(), self._names, n=1, cutoff=0.7)
-        return self._names[found[0]] if found else ""

@@ -4,8 +4,12 @@ they come after the data in the order of a task."""
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
+
+from django.db.models import QuerySet
 
 from annotation.core import scales
+from annotation.core.nearest import Nearest
 from annotation.models import Association, Image, ImageSet
 from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
@@ -66,6 +70,9 @@ def _plan_item(check: CheckItem, *, kind: str, source: str | None, key: str) -> 
         source=get_source(source, key=key), group__name=check.group, attribute__text=check.attribute
     )
     ids = list(rows.values_list("pk", flat=True)[:2])
+    if not ids:
+        groups = Association.objects.filter(source__name=source).values_list("group__name", flat=True)
+        _refuse_misspelt(check.group, groups=groups, of=source, key=key)
     if len(ids) != 1:
         raise StudyRefused(
             _(
@@ -86,6 +93,8 @@ def _plan_page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     rows = Image.objects.filter(image_set=images, group__name=check.group, index=check.image or 0)
     ids = list(rows.values_list("pk", flat=True)[:1])
     if not ids:
+        groups = Image.objects.filter(image_set=images).values_list("group__name", flat=True)
+        _refuse_misspelt(check.group, groups=groups, of=images.name, key=key)
         raise StudyRefused(
             _("'%(set)s' has no image %(number)s of the group '%(group)s'. Choose another."),
             key=key,
@@ -104,6 +113,20 @@ def _plan_page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     return PlannedUnit(
         image_id=ids[0], options=options, strata=(), purpose=check.purpose, feedback=check.feedback
     )
+
+
+def _refuse_misspelt(group: str, *, groups: QuerySet[Any, str], of: str, key: str) -> None:
+    """Raise StudyRefused if `group` is not among the `groups` of a source or image set, but like one."""
+    known = set(groups.order_by().distinct())
+    nearest = "" if group in known else Nearest(known).to(group)
+    if nearest:
+        raise StudyRefused(
+            _("'%(of)s' has no group '%(group)s'. Did you mean '%(nearest)s'?"),
+            key=key,
+            of=of,
+            group=group,
+            nearest=nearest,
+        )
 
 
 def _expected_values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
