@@ -109,6 +109,10 @@ class GoldForm(StepForm):
             quality["gold_rate"] = USUAL_RATE  # without a rate nobody would see one
         return changed
 
+    def has_items(self) -> bool:
+        """Whether the ticks make an item of any image. The form must be valid."""
+        return any(self._item(image, texts)[1] is not None for image, texts in self.texts.items())
+
     def cards(self) -> list[dict[str, Any]]:
         """For each image: its fields, with the two boxes of each attribute side by side."""
         return [

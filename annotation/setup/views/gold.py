@@ -54,7 +54,14 @@ def setup_gold(request: LoggedIn, name: str) -> HttpResponse:
             except services.SetupRefused as refused:
                 problem = refused
         if problem is None:
-            messages.success(request, _("Saved. You can come back to every page."))
+            if changed["tasks"] != document["tasks"] or form.has_items():
+                messages.success(request, _("Saved. You can come back to every page."))
+            else:
+                text = _(
+                    "No image was ticked, so no gold item was made. To make one, go back to the images and "
+                    "tick what one of them shows, or “None of the above”."
+                )
+                messages.warning(request, text)
             if "more" in request.POST and page.has_next():
                 return redirect(f"{reverse('setup_gold', args=[name])}?page={page.next_page_number()}")
             return redirect("setup_step", name=name, step="open" if "review" in request.POST else "consent")

@@ -201,6 +201,17 @@ def test_a_page_of_words_or_images_that_have_changed_since_says_so_and_changes_n
     assert len(saved(lead)["gold"]) == 2, "that of the image that was not on the page stays"
 
 
+def test_who_ticks_nothing_is_told_that_no_item_was_made(client, lead, begun):
+    def said_after(ticks: dict) -> list[str]:
+        return [str(message) for message in client.get(gold(client, said=ticks).url).context["messages"]]
+
+    image = offered(gold(client))[0]
+    assert [text[:20] for text in said_after({})] == ["No image was ticked,"]
+    ticked = named(image.group.name, image.index, none="on")
+    # made, kept as it was, and removed
+    assert [text[:6] for ticks in (ticked, ticked, {}) for text in said_after(ticks)] == ["Saved."] * 3
+
+
 def test_gold_items_are_mixed_in_also_where_the_study_names_no_rate(client, lead, begun):
     del begun["quality"]["gold_rate"]
     setup.save(user=lead, name="new", document=begun)
