@@ -70,6 +70,13 @@ def start(page, kind="images", **said):
     return page.post(reverse("new_run", args=[kind]), {**WANTED, **said, "fingerprint": seen, "start": "1"})
 
 
+def test_a_preview_of_simulated_images_names_no_model(page):
+    model = "an-author/a-model"
+    shown = [preview(page, backend=backend, model=model).text for backend in ("fake", "diffusers")]
+    said = [text.partition("<summary>The model: ")[2].partition("<")[0].strip() for text in shown]
+    assert said == ["none, the output is simulated", model]
+
+
 def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(page):
     shown = preview(page)
     assert shown.status_code == 200
