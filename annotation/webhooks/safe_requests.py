@@ -95,6 +95,8 @@ def parse_url(url: str, rules: Rules) -> Target:
             f"Port {port} is not allowed. Use one of {', '.join(map(str, sorted(allowed)))}, "
             "or have the host added to WEBHOOK_ALLOWED_HOSTS."
         )
+    if host not in rules.hosts and _is_inside(host):
+        raise _not_public(host)
     return Target(host, port)
 
 
@@ -105,12 +107,27 @@ def resolve_public_address(target: Target, rules: Rules, resolve: Resolve = reso
     if not addresses:
         raise NotDelivered(f"The name '{target.host}' has no address.")
     if target.host not in rules.hosts and not all(map(is_public, addresses)):
-        # The message does not name the IP address: that would reveal the internal network
-        raise AddressRefused(
-            f"'{target.host}' is not on the public internet, so it is not called. If the receiver is "
-            "yours, add the host to WEBHOOK_ALLOWED_HOSTS."
-        )
+        raise _not_public(target.host)
     return addresses[0]
+
+
+def _not_public(host: str) -> AddressRefused:
+    # The message does not name the IP address: that would reveal the internal network
+    return AddressRefused(
+        f"'{host}' is not on the public internet, so it is not called. If the receiver is yours, have the "
+        "host added to WEBHOOK_ALLOWED_HOSTS."
+    )
+
+
+def _is_inside(host: str) -> bool:
+    """Whether `host` is this machine's name or an address that is not public, which shows without resolving."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return not is_public(host)
 
 
 def is_public(text: str) -> bool:

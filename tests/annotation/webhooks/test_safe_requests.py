@@ -53,6 +53,13 @@ def resolving(*addresses: str):
         ("https://example.org\\@127.0.0.1/", "contains spaces"),
         ("https://example.org/\x00", "contains spaces"),
         ("https://example.org/\x7f", "contains spaces"),
+        ("https://localhost/", "'localhost' is not on the public internet"),
+        ("https://LOCALHOST.:8443/", "'localhost' is not on the public internet"),
+        ("https://hooks.localhost/", "not on the public internet"),
+        ("https://127.0.0.1/", "'127.0.0.1' is not on the public internet"),
+        ("https://10.0.0.7/", "have the host added to WEBHOOK_ALLOWED_HOSTS"),
+        ("https://[::1]/", "not on the public internet"),
+        ("https://[::ffff:169.254.169.254]/", "not on the public internet"),
     ],
 )
 def test_what_is_no_address_to_be_called_is_refused(url, words):
@@ -65,6 +72,7 @@ def test_what_is_no_address_to_be_called_is_refused(url, words):
     [
         ("https://example.org", 443),
         ("https://example.org/!", 443),
+        ("https://example.org.:443/localhost", 443),
         ("https://example.org:8443/hook?key=1", 8443),
     ],
 )
@@ -76,6 +84,8 @@ def test_a_laboratory_may_use_http_and_its_own_hosts_any_port():
     assert safe_requests.parse_url("http://example.org:8080/", LAB).port == 8080
     assert safe_requests.parse_url("http://example.org/", LAB).port == 80
     assert safe_requests.parse_url("https://example.org/", LAB).port == 443
+    assert safe_requests.parse_url("https://127.0.0.1:9000/", LAB).host == "127.0.0.1"
+    assert safe_requests.parse_url("https://8.8.8.8/", LAB).host == "8.8.8.8"
     assert safe_requests.parse_url("http://Receiver.lab.:9000/", LAB).host == "receiver.lab"
     with pytest.raises(AddressRefused, match="Port 9000"):
         safe_requests.parse_url("http://elsewhere.lab:9000/", LAB)
