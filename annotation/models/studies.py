@@ -7,7 +7,6 @@ from django.utils.translation import gettext_noop
 
 from annotation.models.catalogue import ImageSet, Source
 
-
 DEMO_CONTACT = "nobody (this is a demonstration)"
 """The contact of the demonstration's studies. Copies come without it, and without their other texts."""
 

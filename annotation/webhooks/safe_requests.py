@@ -120,7 +120,7 @@ def _not_public(host: str) -> AddressRefused:
 
 
 def _is_inside(host: str) -> bool:
-    """Whether `host` is this machine's name or an address that is not public, which shows without resolving."""
+    """Whether `host` is known without resolving to be this machine, or an address that is not public."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -5,15 +5,17 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
-from django.utils.text import slugify
+from django.utils.text import capfirst, slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
+from annotation.core.text_order import reordering_character
 from annotation.models import Study
 from annotation.setup import services
 from annotation.setup.forms.base import Document
 from annotation.studies.study_file.reading import NAME_PATTERN
+from annotation.studies.study_file.table import REORDERS
 from annotation.studies.study_templates import registry
 
 COPY = "copy"
@@ -72,6 +74,12 @@ class NewStudyForm(forms.Form):
             }
             for template in registry.TEMPLATES
         ]
+
+    def clean_title(self) -> str:
+        title: str = self.cleaned_data["title"]
+        if code := reordering_character(title):
+            raise forms.ValidationError(capfirst(gettext(REORDERS) % {"code": code}))
+        return title
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data

@@ -133,9 +133,9 @@ def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
         )
     study = StudyFile(
         name=name,
-        title=table.text("title", required=True, longest=LONGEST_TITLE),
+        title=table.title("title", required=True, longest=LONGEST_TITLE),
         description=table.prose("description"),
-        contact=table.text("contact", required=True, longest=200),
+        contact=table.title("contact", required=True, longest=200),
         leads=table.text_list("leads"),
         consent=consent.prose("text", required=True),
         content_warning=consent.prose("content_warning"),

@@ -6,6 +6,7 @@ import difflib
 import re
 from typing import Any
 
+from annotation.core.text_order import reordering_character
 from annotation.core.translation import LANGUAGE
 from annotation.studies.errors import StudyFileError
 from annotation.studies.errors import gettext_noop as _
@@ -15,6 +16,9 @@ HIGHEST_COUNT = 32_767
 LARGEST_NUMBER = 2**31 - 1
 """Limit for large counts: items, images."""
 LARGEST_SEED = 2**63 - 1
+REORDERS = _(
+    "there is an invisible character that turns text around (%(code)s). Delete the text and type it anew."
+)
 
 
 class Table:
@@ -49,6 +53,13 @@ class Table:
                 key, value, _("%(it)s is longer than %(most)s characters. Shorten it."), most=longest
             )
         return value
+
+    def title(self, key: str, *, required: bool = False, longest: int) -> str:
+        """A text that stands within others on pages, so that it must not turn them around."""
+        text = self.text(key, required=required, longest=longest)
+        if code := reordering_character(text):
+            raise StudyFileError(REORDERS, key=self.path_of(key), code=code)
+        return text
 
     def prose(self, key: str, *, required: bool = False) -> str:
         """A text of paragraphs separated by empty lines. Wrapped lines of a paragraph are joined; list items

@@ -19,7 +19,7 @@ def read_translations(table: Table) -> dict[str, dict[str, str]]:
     translations = {}
     for language, each in table.by_language():
         texts = {
-            "title": each.text("title", longest=LONGEST_TITLE),
+            "title": each.title("title", longest=LONGEST_TITLE),
             "description": each.prose("description"),
             "support_text": each.prose("support_text"),
         }

@@ -544,6 +544,16 @@ def test_a_study_that_cannot_be_copied_is_said_once(lead):
     assert NewStudyForm({"template": "copy", "copy_of": "whole", "title": "Words"}, user=lead).is_valid()
 
 
+def test_a_title_that_turns_a_page_around_is_refused_beside_its_field(begun, fill, client):
+    told = "There is an invisible character that turns text around (U+202E)."
+    new = client.post(reverse("setup"), {"title": "What can \u202ebe seen?", "name": "turned"})
+    assert new.status_code == 422
+    assert new.context["new"].errors["title"][0].startswith(told)
+    answer = fill("source", {**SOURCE, "title": "What can \u202ebe seen?"})
+    assert answer.status_code == 422
+    assert answer.context["form"].errors["title"][0].startswith(told)
+
+
 def test_the_preview_shows_the_wording_with_something_in_its_places(begun, fill, client):
     fill("source", SOURCE)
     fill("tasks", {**TASKS, "visual_nature_wording": "Can <b> [attr] be seen?"})

@@ -151,6 +151,12 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
             'intervals = "jackknife"',
             "intervals = 'jackknife' is neither 'clustered' nor 'bootstrap'.",
         ),
+        (
+            'title = "',
+            'title = "\u202e',
+            "title: there is an invisible character that turns text around (U+202E",
+        ),
+        ('contact = "', 'contact = "\u2066', "contact: there is an invisible character"),
         ('pool = "in"', 'pool = "all"', "stereotypes.pool = 'all' is neither 'in' nor 'out'."),
         ('"dark  skin"]', '" SOMBRERO"]', "'sombrero' appears twice (entry 1 and entry 2). Remove one."),
         ('"dark  skin"]', f'"{"x" * 201}"]', "' is not a valid attribute. It may have at most 200 printable"),
@@ -177,6 +183,11 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
 def test_a_fault_is_one_clear_error(tmp_path, old, new, message):
     assert old in WHOLE
     assert message in refusal(tmp_path, WHOLE.replace(old, new))
+
+
+def test_a_title_may_hold_what_arabic_and_persian_need_and_closed_isolates():
+    title = "\u200f\u2068SeeGULL\u2069 \u0645\u06cc\u200c\u0634\u0648\u062f\u200e \u061c"
+    assert read_study_text(WHOLE.replace("A pilot", title)).title == title
 
 
 def test_two_tasks_of_a_kind_are_refused(tmp_path):
@@ -352,6 +363,7 @@ SHOWN = 'attributes = { visual = ["hat", "scarf"] }'
         ('title = "Un piloto"', "support_text = ''", "translations.es.support_text = '' is empty"),
         ('title = "Un piloto"', "", "translations.es has no texts. Add one of: title, description"),
         ('"Un piloto"', f'"{"x" * 201}"', "is longer than 200 characters. Shorten it."),
+        ('title = "Un piloto', 'title = "Un \u2069piloto', "translations.es.title: there is an invisible"),
         ('"Un piloto"', "3", "translations.es.title = 3 is not text"),
         ('title = "Un piloto"', 'titel = "Un piloto"', "'translations.es.titel'. Did you mean 'title'?"),
         ("[translations.es]", "[translations]", "there is no key 'translations.title'"),
