@@ -188,6 +188,8 @@ def test_what_cannot_be_planned_is_said_beside_its_field(page, said, field, why)
     assert why in shown.text
     form = shown.context["form"]
     assert (field or "__all__") in form.errors
+    summary = shown.text.partition('role="alert"')[2].partition("</div>")[0]
+    assert f'<a href="#id_{field}">' in summary if field else why in summary
     assert form.model_errors() == (field not in (None, "seed"))
     assert not Run.objects.exists()
 

@@ -269,6 +269,9 @@ def test_other_variables_are_stored_in_fields_and_as_a_file(client, maker, run):
 def test_a_row_that_is_refused_says_why_at_its_field(client, maker, run, row, field, said):
     answer = client.post(NEW, fields(SC_EAT, row))
     assert answer.status_code == 422
+    summary = answer.text.partition('role="alert"')[2].partition("</div>")[0]
+    assert "<li>Test 2<ul>" in summary
+    assert f'<a href="#id_test-1-{field}">' in summary
     [errors] = [
         part
         for part in answer.content.decode().split('<ul class="errorlist"')[1:]

@@ -149,6 +149,10 @@ def test_a_pilot_that_is_too_small_or_nobodys_or_another_teams_is_refused(client
 def test_what_cannot_be_planned_is_explained(client, study, data, message):
     page = page_of(client, study, **data)
     assert page.status_code == 422
+    summary = page.content.decode().partition('role="alert"')[2].partition("</div>")[0]
+    form = page.context["form"]
+    assert all(f'<a href="#id_{field.name}">{field.label}</a>' in summary for field in form if field.errors)
+    assert all(error in summary for error in form.non_field_errors())
     assert message in page.content.decode()
     assert client.get(reverse("plan_file", args=[study.name, "csv"]), {**QUICK, **data}).status_code == 404
 
