@@ -169,6 +169,15 @@ def test_fewer_votes_that_count_than_the_rule_needs_are_found(document, there):
     assert (found and found.details["there"]) == there
 
 
+@pytest.mark.parametrize(
+    ("pool", "threshold", "elsewhere"), [("in", 2, True), ("in", 3, False), ("out", 2, False)]
+)
+def test_out_region_annotators_live_where_north_american_groups_do(pool, threshold, elsewhere):
+    quotas = ("out-region", "out-region") if pool == "in" else ("in-region", "in-region")
+    found = find_too_few_votes(rule_and_quotas({"pool": pool, "threshold": threshold}, *quotas))
+    assert ("outside North America" in str(found)) == elsewhere
+
+
 def test_the_last_page_warns_of_votes_that_are_too_few_and_links_to_their_fields(client, lead):
     name = begin(client, "seegull_prevalence")
     address = reverse("setup_step", args=[name, "open"])
