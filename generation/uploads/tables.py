@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.readers.oddities import FileRefused, refuse_rows
 from generation.recipes.prompts import PromptSet
 from generation.uploads.bundles import Bundle
 
@@ -59,7 +59,7 @@ def read_table(bundle: Bundle, *, table: Path | None = None) -> ImageTable:
     """The rows of `table`, or of the one CSV file in `bundle`, with their files.
 
     File names are relative to the bundle, or to the folder of the table in it. Raises FileRefused, which
-    names the row and the column.
+    names the rows and the columns.
     """
     names = bundle.names()
     if table is None:
@@ -70,19 +70,25 @@ def read_table(bundle: Bundle, *, table: Path | None = None) -> ImageTable:
     present = set(names)
     rows: list[Row] = []
     row_of: dict[str, int] = {}
+    problems: list[FileRefused] = []
     for number, record in records:
-        cells = dict(zip(header, (cell.strip() for cell in record), strict=True))
-        row = _row(name, number, cells, folder=folder, present=present, bundle=bundle.name)
-        if row.path in row_of:
-            raise FileRefused(
-                name,
-                f"'{row.file}' is already in row {row_of[row.path]}.",
-                "List each file once.",
-                row=number,
-                column="file",
-            )
+        try:
+            cells = _cells(name, number, header, record)
+            row = _row(name, number, cells, folder=folder, present=present, bundle=bundle.name)
+            if row.path in row_of:
+                raise FileRefused(
+                    name,
+                    f"'{row.file}' is already in row {row_of[row.path]}.",
+                    "List each file once.",
+                    row=number,
+                    column="file",
+                )
+        except FileRefused as refused:
+            problems.append(refused)
+            continue
         row_of[row.path] = number
         rows.append(row)
+    refuse_rows(problems)
     if not rows:
         raise FileRefused(name, "there are no rows below the header.", "Add a row for each picture.")
     unlisted = tuple(each for each in names if each not in row_of and not each.lower().endswith(".csv"))
@@ -139,19 +145,19 @@ def _records(name: str, data: bytes) -> tuple[list[str], list[tuple[int, list[st
             raise FileRefused(
                 name, "there are two columns of this name.", "Remove one.", row=1, column=column
             )
-    records = []
-    for number, record in enumerate(lines[1:], start=2):
-        if not any(cell.strip() for cell in record):
-            continue
-        if len(record) != len(header):
-            raise FileRefused(
-                name,
-                f"{len(record)} cells where the header has {len(header)}.",
-                "Check commas and quotation marks in this row.",
-                row=number,
-            )
-        records.append((number, record))
-    return header, records
+    numbered = enumerate(lines[1:], start=2)
+    return header, [(number, record) for number, record in numbered if any(cell.strip() for cell in record)]
+
+
+def _cells(name: str, number: int, header: Sequence[str], record: Sequence[str]) -> dict[str, str]:
+    if len(record) != len(header):
+        raise FileRefused(
+            name,
+            f"{len(record)} cells where the header has {len(header)}.",
+            "Check commas and quotation marks in this row.",
+            row=number,
+        )
+    return dict(zip(header, (cell.strip() for cell in record), strict=True))
 
 
 def _row(

@@ -78,7 +78,7 @@ def _import(request: LoggedIn, form: UploadForm) -> uploads.Imported | None:
                 new_groups=data["new_groups"],
             )
     except FileRefused as refused:
-        form.add_error("file", str(refused))
+        form.add_error("file", refused.lines)
     except UploadRefused as refused:
         form.add_error(refused.field or None, str(refused))
     return None
@@ -154,7 +154,7 @@ def _fill(
         for error in refused.errors:
             form.add_error(refused.field, error)
     except FileRefused as refused:
-        form.add_error(field, str(refused))
+        form.add_error(field, refused.lines)
     except UploadRefused as refused:
         form.add_error(refused.field or None, str(refused))
     except (SourceRefused, setup.SetupRefused) as refused:

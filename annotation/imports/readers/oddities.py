@@ -1,13 +1,17 @@
 """What readers report about a file: errors, oddities and row counts."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+MOST_TOLD = 10
+
 
 class FileRefused(ValueError):
-    """A file that cannot be imported. The message gives the position in the file and what to do."""
+    """A file that cannot be imported. The message gives the position in the file and what to do; `lines` is
+    the message by problem."""
 
     def __init__(
         self, file: Path | str, problem: str, fix: str, *, sheet: str = "", row: int = 0, column: str = ""
@@ -20,6 +24,24 @@ class FileRefused(ValueError):
         if column:
             place.append(f"column '{column}'")
         super().__init__(f"{', '.join(place)}: {problem} {fix}")
+        self.lines = [str(self)]
+
+
+class RowsRefused(FileRefused):
+    """Several problems of a file, in its order."""
+
+    def __init__(self, problems: Sequence[FileRefused]) -> None:
+        lines = [str(each) for each in problems[:MOST_TOLD]]
+        if len(problems) > MOST_TOLD:
+            lines.append(f"... and {len(problems) - MOST_TOLD} more.")
+        ValueError.__init__(self, "\n".join(lines))
+        self.lines = lines
+
+
+def refuse_rows(problems: Sequence[FileRefused]) -> None:
+    """Raise RowsRefused if there are `problems`."""
+    if problems:
+        raise RowsRefused(problems)
 
 
 # Every oddity that a reader or an importer can report: its description, and how it is handled.

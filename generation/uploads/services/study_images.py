@@ -146,6 +146,8 @@ def _add_attributes(
     checked = check_pairs(table.pairs, axis=given.axis, create_groups=given.new_groups)
     if checked.errors:
         lines = [_line(error, identity=table.identity) for error in checked.errors[:_ERRORS_SHOWN]]
+        if further := len(checked.errors) - len(lines):
+            lines.append(_("and %(number)s more.") % {"number": further})
         raise StudyImagesRefused("attributes", lines)
     origin = f"Uploaded with the study '{name}'."
     if not table.voted:

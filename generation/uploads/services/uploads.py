@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.imports.readers.identities import known_identities
-from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.readers.oddities import FileRefused, refuse_rows
 from annotation.imports.services.catalogue import Progress, ensure_attributes, ensure_groups
 from annotation.models import AuditEvent, Axis, IdentityGroup, Image, ImageSet
 from generation.models import Provenance, RunKind
@@ -100,10 +100,15 @@ def import_images(
         )
     _check_set(target)
     groups = _groups(table, axis=axis, new_groups=new_groups)
-    checked = []
+    checked: list[CheckedImage] = []
+    problems: list[FileRefused] = []
     for row in table.rows:
-        checked.append(check_image(bundle, table, row, groups[row.group]))
-        progress("images read", len(checked), len(table.rows))
+        try:
+            checked.append(check_image(bundle, table, row, groups[row.group]))
+        except FileRefused as refused:
+            problems.append(refused)
+        progress("images read", len(checked) + len(problems), len(table.rows))
+    refuse_rows(problems)
     existing = _existing_images(target.name)
     for each in checked:
         check_existing(table, each, existing.get((each.group.pk, each.row.file)))
@@ -147,18 +152,16 @@ def _groups(table: ImageTable, *, axis: str, new_groups: bool) -> dict[str, Iden
     first = {row.group: row.number for row in reversed(table.rows)}
     found = {group.name: group for group in IdentityGroup.objects.filter(axis=axis, name__in=first)}
     known = known_identities()
+    problems: list[FileRefused] = []
     for name, number in sorted(first.items(), key=lambda pair: pair[1]):
         if name in found:
             continue
         if (axis, name) not in known and not new_groups:
-            raise FileRefused(
-                table.name,
-                f"no identity group on the axis '{axis}' is named '{name}'.",
-                "Correct the name, choose another axis, or allow new groups.",
-                row=number,
-                column="group",
-            )
+            problem = f"no identity group on the axis '{axis}' is named '{name}'."
+            cure = "Correct the name, choose another axis, or allow new groups."
+            problems.append(FileRefused(table.name, problem, cure, row=number, column="group"))
         found[name] = IdentityGroup(name=name, axis=axis)
+    refuse_rows(problems)
     return found
 
 

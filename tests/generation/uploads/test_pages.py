@@ -47,6 +47,21 @@ def test_a_zip_becomes_an_image_set_and_what_was_done_is_said(client, maker):
     assert "without a licence" in refused["licence"][0]
 
 
+def test_all_groups_that_are_not_known_and_all_broken_files_are_told_at_once(client, maker):
+    client.force_login(maker)
+    rows = [{"file": f"{number}.png", "group": group} for number, group in enumerate("AABC", start=1)]
+    files = {row["file"]: b"<svg/>" for row in rows} | {"4.png": encoded(), "t.csv": table(*rows)}
+    told = send(client, files).context["form"].errors["file"]
+    assert [line.partition(", column")[0] for line in told] == [
+        "t.csv, row 2",
+        "t.csv, row 4",
+        "t.csv, row 5",
+    ]
+    told = send(client, files, new_groups="on").context["form"].errors["file"]
+    assert [line.partition("'<")[0].split("'")[3] for line in told] == ["1.png", "2.png", "3.png"]
+    assert not ImageSet.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("how", "why"),
     [

@@ -88,6 +88,24 @@ def test_a_row_has_a_cell_for_each_column():
         read({"1.png": b"", "t.csv": "file,group\n1.png,A,\n"})
 
 
+def test_every_wrong_row_is_told_at_once_ten_at_most():
+    rows = "1.png,A\n2.png,\n1.png,A\n3.png,A,B\n1.png\n4.png,A\n"
+    with pytest.raises(FileRefused) as caught:
+        read({"1.png": b"", "2.png": b"", "t.csv": f"file,group\n{rows}"})
+    assert [line.partition(": ")[0] for line in caught.value.lines] == [
+        "t.csv, row 3, column 'group'",
+        "t.csv, row 4, column 'file'",
+        "t.csv, row 5",
+        "t.csv, row 6",
+        "t.csv, row 7, column 'file'",
+    ]
+    assert str(caught.value).splitlines() == caught.value.lines
+    for number, last in ((10, "t.csv, row 11"), (12, "... and 2 more.")):
+        with pytest.raises(FileRefused) as caught:
+            read({"1.png": b"", "t.csv": "file,group\n" + "1.png\n" * number})
+        assert caught.value.lines[-1].startswith(last)
+
+
 def test_a_table_may_be_as_large_as_the_limit(monkeypatch, tmp_path):
     text = "file,group\n1.png,A\n"
     beside = tmp_path / "mine.csv"
