@@ -10,12 +10,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
-from annotation.core.text_order import reordering_character
 from annotation.models import Study
 from annotation.setup import services
 from annotation.setup.forms.base import Document
+from annotation.studies.errors import StudyFileError
 from annotation.studies.study_file.reading import NAME_PATTERN
-from annotation.studies.study_file.table import REORDERS
+from annotation.studies.study_file.table import Table
+from annotation.studies.study_file.texts import LONGEST_TITLE
 from annotation.studies.study_templates import registry
 
 COPY = "copy"
@@ -31,7 +32,9 @@ class NewStudyForm(forms.Form):
     template = forms.ChoiceField(required=False, label=_("Start from"), widget=forms.RadioSelect)
     copy_of = forms.ChoiceField(required=False, label=_("A study that you lead"))
     title = forms.CharField(
-        label=_("Title"), max_length=200, help_text=_("Shown to annotators, e.g. 'What can a picture show?'")
+        label=_("Title"),
+        max_length=LONGEST_TITLE,
+        help_text=_("Shown to annotators, e.g. 'What can a picture show?'"),
     )
     name = forms.CharField(
         label=_("Short name"),
@@ -77,9 +80,10 @@ class NewStudyForm(forms.Form):
 
     def clean_title(self) -> str:
         title: str = self.cleaned_data["title"]
-        if code := reordering_character(title):
-            raise forms.ValidationError(capfirst(gettext(REORDERS) % {"code": code}))
-        return title
+        try:
+            return Table({"title": title}, path="").title("title", longest=LONGEST_TITLE)
+        except StudyFileError as error:
+            raise forms.ValidationError(capfirst(gettext(error.page_message) % error.details)) from error
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data

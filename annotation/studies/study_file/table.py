@@ -16,9 +16,6 @@ HIGHEST_COUNT = 32_767
 LARGEST_NUMBER = 2**31 - 1
 """Limit for large counts: items, images."""
 LARGEST_SEED = 2**63 - 1
-REORDERS = _(
-    "there is an invisible character that turns text around (%(code)s). Delete the text and type it anew."
-)
 
 
 class Table:
@@ -58,7 +55,14 @@ class Table:
         """A text that stands within others on pages, so that it must not turn them around."""
         text = self.text(key, required=required, longest=longest)
         if code := reordering_character(text):
-            raise StudyFileError(REORDERS, key=self.path_of(key), code=code)
+            raise StudyFileError(
+                _(
+                    "there is an invisible character that turns text around (%(code)s). Delete the text and "
+                    "type it anew."
+                ),
+                key=self.path_of(key),
+                code=code,
+            )
         return text
 
     def prose(self, key: str, *, required: bool = False) -> str:
