@@ -11,6 +11,7 @@ from django.urls import reverse
 from annotation.audit import queries, services
 from annotation.models import AuditEvent, Purpose, Response, Skip, Slot, TaskKind, Unit
 from annotation.participation.services import withdrawals
+from annotation.templatetags.durations import worked
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -171,8 +172,16 @@ def test_the_page_shows_pseudonyms_and_no_account(client, lead, study):
     client.force_login(lead)
     shown = client.get(reverse("exposure", args=["words"]))
     assert "a-maria" in shown.text
-    assert "1.00 hours of work in all" in shown.text
+    assert "1 h 00 min of work in all" in shown.text
     assert "gonzalez" not in shown.text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 min"), (20, "under 1 min"), (170, "3 min"), (3_585, "1 h 00 min"), (3_900, "1 h 05 min")],
+)
+def test_work_of_minutes_is_not_rounded_to_nothing(seconds, words):
+    assert worked(seconds / 3600) == words
 
 
 def test_the_page_asks_as_many_queries_for_many_as_for_few(client, lead, study, django_assert_num_queries):
