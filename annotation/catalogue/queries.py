@@ -6,10 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation import policies
-from annotation.models import Association, Attribute, IdentityGroup, Source, Study, Unit
+from annotation.models import (
+    Association,
+    Attribute,
+    IdentityGroup,
+    Option,
+    Purpose,
+    Source,
+    Study,
+    Unit,
+)
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -73,6 +82,15 @@ def association_counts(field: str, keys: Iterable[int]) -> dict[int, int]:
     attribute."""
     found = Association.objects.filter(**{f"{field}__in": list(keys)}).order_by().values_list(field)
     return dict(found.annotate(number=Count("pk")))
+
+
+def only_in_checks(keys: Iterable[int]) -> set[int]:
+    """Those attributes that no source has and no study asks about, but for its training items, gold items and
+    attention checks."""
+    shown = Option.objects.filter(attribute=OuterRef("pk"))
+    asked_about = shown.filter(unit__purpose=Purpose.DATA)
+    rows = Attribute.objects.filter(Exists(shown), ~Exists(asked_about), pk__in=keys, associations=None)
+    return set(rows.values_list("pk", flat=True))
 
 
 @dataclass(frozen=True)

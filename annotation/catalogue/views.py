@@ -85,7 +85,7 @@ def attribute_list(request: LoggedIn) -> HttpResponse:
 def attribute(request: LoggedIn, pk: int) -> HttpResponse:
     """One attribute with the groups that it is associated with."""
     found = get_object_or_404(Attribute, pk=pk)
-    extra = {"attribute": found}
+    extra = {"attribute": found, "only_in_checks": pk in queries.only_in_checks([pk])}
     return _associations_page(request, "catalogue/attribute.html", "attribute", extra, {"attribute_id": pk})
 
 
@@ -181,6 +181,8 @@ def _counted_list(
     counts = queries.association_counts(kind, [row.pk for row in page.rows])
     rows = [(row, counts.get(row.pk, 0)) for row in page.rows]
     context = {"form": form, "page": page, "rows": rows, "query": _query(request), "here": f"{kind}s"}
+    if kind == "attribute":
+        context["only_in_checks"] = queries.only_in_checks([row.pk for row, number in rows if not number])
     return _render(request, f"catalogue/{kind}s.html", context, status=_status(form))
 
 

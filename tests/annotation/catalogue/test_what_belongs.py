@@ -8,7 +8,7 @@ from annotation.catalogue import queries, services
 from annotation.catalogue.forms import AssociationFilters, SuccessorForm
 from annotation.catalogue.keyset import stretch
 from annotation.catalogue.source_form import SourceForm
-from annotation.models import Association, AuditEvent, IdentityGroup
+from annotation.models import Association, AuditEvent, IdentityGroup, Purpose
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 
@@ -55,6 +55,20 @@ def test_a_source_tells_how_many_pairs_have_votes_of_either_pool_and_how_many_ha
     factories.association(group_name="French", text="nothing", **nobody)
     factories.association(group_name="Nepali", text="elsewhere")
     assert queries.source_counts(mine) == queries.SourceCounts(associations=4, groups=2, voted=2, rated=1)
+
+
+def test_words_that_only_checks_show_are_marked_among_the_attributes(client, lead):
+    task = factories.task(factories.rating_study(texts=("asked",)), kind="offensiveness")
+    for text in ("decoy", "asked", "paired"):
+        factories.attribute_unit(task, text, purpose=Purpose.ATTENTION)
+    factories.association(text="paired")
+    factories.attribute("unused")
+    client.force_login(lead)
+    page = client.get("/catalogue/attributes/")
+    marked = {row.text for row, _ in page.context["rows"] if row.pk in page.context["only_in_checks"]}
+    assert (marked, page.text.count("only in checks")) == ({"decoy"}, 1)
+    (decoy,) = page.context["only_in_checks"]
+    assert "Nobody studies this attribute" in client.get(f"/catalogue/attributes/{decoy}/").text
 
 
 def test_other_sources_of_a_pair_are_those_of_both_its_group_and_its_attribute(mine):
