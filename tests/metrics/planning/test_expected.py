@@ -1,9 +1,11 @@
 """What is expected of a planned study is what such studies then give (PROTOCOL §17)."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 
 from metrics.agreement.stats import coefficients
 from metrics.agreement.stats.rated_pairs import Ratings
@@ -180,6 +182,12 @@ def test_a_simulation_of_two_models_and_of_alpha_takes_longer():
 def test_without_a_difference_one_of_twenty_pairs_differs():
     assert stats.power_of(0.0, np.ones(3), np.full(3, 1.959964)) == pytest.approx(0.05)
     assert stats.power_of(3.0, np.ones(3), np.full(3, 1.959964)) == pytest.approx(0.851, abs=1e-3)
+
+
+def test_a_plan_does_without_the_second_that_scipy_stats_takes_to_import(monkeypatch):
+    monkeypatch.delattr(scipy, "stats", raising=False)
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    assert expected(SMALL, MEASURES, studies=3, seed=0).power is not None
 
 
 def _planned(*measures, **values) -> curves.PlanResult:
