@@ -278,9 +278,14 @@ def test_a_failed_run_says_why(client, study, lead):
     assert "ValueError: odd" in page
 
 
-def test_without_pictures_the_page_says_which_commands_make_them(client, lead):
+def test_without_pictures_the_page_says_what_to_do_in_the_browser_and_then_which_commands(client, lead):
     study = factories.study("fresh", leads=[lead])
     page = text_of(get(client, study, lead))
+    closed = "<details> <summary>The same as commands"
+    assert page.index("mean cosine similarity") < page.index(closed) < page.index("manage.py")
+    shown = text_of(get(client, study, factories.user(admin=True)))
+    for link in ("images/?study=fresh", "embeddings/"):
+        assert f'href="/generation/new/{link}"' in shown[: shown.index(closed)]
     assert "manage.py generate fresh --prompts pull" in page
     assert "manage.py embed SET" in page
     assert not ScoreRun.objects.exists()
