@@ -90,6 +90,15 @@ def test_everybody_together_comes_first_and_the_other_views_are_a_link_away(clie
     assert "everybody" in page(client, by="height"), "what nothing is known of shows everybody"
 
 
+def test_the_page_says_what_n_counts(client, study):
+    score(study, "none")
+    shown = page(client, by="none")
+    cells = rows_of(shown, "Visual nature of an attribute, nominal")["everybody"][:2]
+    # 3 attributes, each answered by 7 people
+    assert [cell.split("n = ")[1] for cell in cells] == ["63", "3"]
+    assert "n is the number of pairs of answers compared; for α and κ, of items answered" in shown
+
+
 def test_groups_are_asked_for_in_the_background_and_waited_for(client, study):
     question = re.search(r'hx-get="([^"]+fresh[^"]+)"', page(client, by="gender")).group(1)
     assert not ScoreRun.objects.exists(), "the page alone asks for nothing"
