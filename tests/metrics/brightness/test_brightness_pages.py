@@ -70,6 +70,7 @@ def test_the_page_shows_the_sentence_the_numbers_the_limits_and_the_figure(clien
     assert "Their intervals do not overlap." in text
     assert "in 6 of 6 images" in text
     assert "RGB brightness is no measure of skin tone." in text
+    assert "L* and ITA have no intervals: they describe skin in some images and whole crops in others" in text
     assert "a licence of their owner" in text
     assert "drawn, no model" not in text
     listed = client.get(reverse("brightness")).context["rows"]
