@@ -159,6 +159,7 @@ def test_from_the_preview_to_the_answers(client, maker, source, monkeypatch):
     assert 'aria-current="true">Inference models</a>' in preview
     assert not Run.objects.exists()
     assert "A lazy person bought a car." in preview
+    assert "wording of the paper (SeeGULL, section 4.2), “A … person”, whatever the attribute is" in preview
     assert "Start: 12 pairs" in preview
     [fingerprint] = re.findall(r'name="fingerprint" value="([0-9a-f]+)"', preview)
     unseen = client.post(NEW, form(start="1", fingerprint="0" * 32))
