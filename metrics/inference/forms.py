@@ -88,7 +88,7 @@ class InferenceForm(forms.Form):
         field = self.fields["backend"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [
-            (name, f"{name}: {label}")
+            (name, f"{name}: {gettext(label)}" if label else name)
             for name, label in backends.names(ClassificationRecipe.kind).items()
             if name not in LABELS_OF
         ]
