@@ -19,7 +19,7 @@ def _axes() -> list[tuple[str, Any]]:
 
 
 def _regions() -> list[tuple[str, Any]]:
-    return [("", _ALL), *((region.value, _now(region.label)) for region in Region)]
+    return [("", _ALL), *((region.value, _now(region.value)) for region in Region)]
 
 
 def _sources() -> list[tuple[str, Any]]:

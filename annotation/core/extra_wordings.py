@@ -1,10 +1,10 @@
-"""Labels of states with the context in which they are translated (docs/translating.md).
+"""Labels of states with the context in which they are translated, and regions (docs/translating.md).
 
 The models hold plain English, and Django has no way to mark a text with a context without translating it. A
 test compares these with the models.
 """
 
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_noop, pgettext_lazy
 
 STUDY_STATES = (
     pgettext_lazy("state of a study", "Draft"),
@@ -24,3 +24,15 @@ PEOPLE_STATES = (
     pgettext_lazy("state of somebody who takes part", "Withdrawn"),
 )
 """Labels of EnrolmentStatus."""
+
+REGIONS = (
+    gettext_noop("Sub-Saharan Africa"),
+    gettext_noop("Middle East"),
+    gettext_noop("South Asia"),
+    gettext_noop("East Asia"),
+    gettext_noop("Latin America"),
+    gettext_noop("Australia"),
+    gettext_noop("North America"),
+    gettext_noop("Europe"),
+)
+"""Values of Region, which the catalogue shows."""

@@ -45,7 +45,7 @@ class FilterForm(forms.Form):
     dimension = forms.ChoiceField(
         label=_("Dimension"),
         required=False,
-        choices=[*ANY, *((axis.value, axis.label) for axis in DIMENSIONS)],
+        choices=[*ANY, *((axis.value, _(axis.label)) for axis in DIMENSIONS)],
     )
     descriptor = forms.CharField(label=_("Descriptor contains"), required=False, max_length=120)
     word = forms.CharField(label=_("Word contains"), required=False, max_length=200)

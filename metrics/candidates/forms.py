@@ -71,7 +71,7 @@ class CandidatesForm(forms.Form):
     file = forms.FileField(label=_("or a CSV file of seed pairs"), required=False)
     source = forms.ChoiceField(label=_("or known pairs of a source"), required=False)
     threshold = _number(_("Votes that make a pair of the source known"), least=1, required=True)
-    pool = forms.ChoiceField(label=_("Whose votes"), choices=Pool.choices)
+    pool = forms.ChoiceField(label=_("Whose votes"), choices=[(pool.value, _(pool.label)) for pool in Pool])
     seed_number = _number(_("How many pairs of the source to draw"), least=2, help_text=_("Empty: all."))
     variant = forms.ChoiceField(label=_("Prompt"), choices=_VARIANTS)
     n = forms.IntegerField(label=_("Pairs in a prompt"), min_value=1, max_value=MOST_PAIRS)

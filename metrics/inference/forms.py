@@ -31,7 +31,9 @@ class InferenceForm(forms.Form):
         label=_("Votes for a stereotype"),
         help_text=_("At least as many annotators said Stereotypical. 0 takes every association."),
     )
-    pool = forms.ChoiceField(choices=Pool.choices, initial=Pool.IN_REGION, label=_("Votes of"))
+    pool = forms.ChoiceField(
+        choices=[(pool.value, _(pool.label)) for pool in Pool], initial=Pool.IN_REGION, label=_("Votes of")
+    )
     baseline = forms.BooleanField(
         required=False,
         initial=True,

@@ -17,9 +17,13 @@ from django.utils.translation import deactivate, override
 
 from annotation.annotate import texts as page_texts
 from annotation.annotate.services import answer_rules
+from annotation.catalogue.forms import GroupFilters
 from annotation.core import extra_wordings, scales
-from annotation.models import EnrolmentStatus, StudyStatus, TaskKind
+from annotation.models import EnrolmentStatus, Region, StudyStatus, TaskKind
 from annotation.studies.study_file import default_wordings
+from metrics.associations.study_forms import FilterForm
+from metrics.candidates.forms import CandidatesForm
+from metrics.inference.forms import InferenceForm
 from tests import factories
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -234,6 +238,7 @@ def test_the_words_of_the_scales_and_of_the_states_are_registered():
     assert {(None, text) for text in TaskKind.labels} <= set(marked(folder / "models" / "studies.py"))
     assert [str(state) for state in extra_wordings.STUDY_STATES] == StudyStatus.labels
     assert [str(state) for state in extra_wordings.PEOPLE_STATES] == EnrolmentStatus.labels
+    assert list(extra_wordings.REGIONS) == Region.values
     for language in TRANSLATED:
         known = {entry.msgid for entry in catalogue(language)}
         assert known >= {*spelt, *StudyStatus.labels, *EnrolmentStatus.labels, *TaskKind.labels}
@@ -329,3 +334,23 @@ def test_the_dashboards_are_translated_and_the_definitions_say_that_they_are_in_
     assert not re.search(r"<main [^>]*lang=", overview)
     methods = client.get(reverse("methods"), headers={"accept-language": "ar"}).text
     assert re.search(r'<main [^>]*lang="en" dir="ltr">', methods)
+
+
+@pytest.mark.parametrize(
+    ("form", "field", "value", "spanish"),
+    [
+        (CandidatesForm, "pool", "in", "de la región"),
+        (InferenceForm, "pool", "out", "de fuera de la región"),
+        (FilterForm, "dimension", "age", "Edad"),
+        (GroupFilters, "region", "Sub-Saharan Africa", "África subsahariana"),
+    ],
+)
+def test_choices_that_models_name_are_translated_in_forms(form, field, value, spanish):
+    with override("es"):
+        assert str(dict(form.base_fields[field].choices)[value]) == spanish
+
+
+def test_what_classifies_texts_is_described_in_the_language_of_the_page():
+    with override("es"):
+        offered = dict(InferenceForm().fields["backend"].choices)
+    assert offered["fake"].startswith("fake: Clasificaciones ficticias")

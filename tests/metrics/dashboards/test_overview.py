@@ -64,6 +64,11 @@ def test_a_task_with_two_versions_has_its_tabs_once(client, lead):
         assert tabs.count(f'href="{reverse(name, args=[study.name])}"') == 1, name
 
 
+def test_the_quota_of_everybody_is_called_so_for_those_who_hear_the_page_as_well(client, lead):
+    page = page_of(client, factories.rating_study(leads=[lead]), lead)
+    assert 'aria-label="everybody: 0 %"' in page
+
+
 def score(study) -> None:
     for metric in result_metrics(study):
         score_runs.request(study=study, metric=metric, variant="corrected")

@@ -9,7 +9,6 @@ import re
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
-from django.utils.translation import override
 
 from generation import backends
 from generation.models import Answer, Run, RunState
@@ -200,12 +199,6 @@ def test_a_lexicon_of_sentiment_is_not_offered(monkeypatch, capsys):
     told = capsys.readouterr().out
     assert "A rule." in told
     assert "A lexicon." not in told
-
-
-def test_what_can_answer_is_described_in_the_language_of_the_page():
-    with override("es"):
-        (fake,) = (label for name, label in InferenceForm().fields["backend"].choices if name == "fake")
-    assert fake.startswith("fake: Clasificaciones")
 
 
 def test_the_form_knows_the_source_of_a_link(client, maker, source):

@@ -11,6 +11,7 @@ from django.contrib import auth
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import override
 
 from annotation.models import IdentityGroup
 from generation.models import Caption, Run, RunState
@@ -275,8 +276,11 @@ def test_a_series_of_the_fake_shows_as_lines(client):
     assert {row[5] for row in rows} == {"0"}
     assert command(image_set.name).startswith("SIMULATED")
     client.force_login(factories.user(lead=True))
-    text = client.get(reverse("marking_of_set", args=[image_set.name])).content.decode()
+    page = reverse("marking_of_set", args=[image_set.name])
+    text = client.get(page).content.decode()
     assert "simulated texts" in text
+    with override("es"):
+        assert ">ejecución " in client.get(page, headers={"accept-language": "es"}).content.decode()
     [picture] = re.findall(r'<img src="(/marking/[^"]+)"', text)
     assert b"top-p" in client.get(picture).content
 
