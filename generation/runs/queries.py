@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotation.core.leases import JobState
-from annotation.models import Image
+from annotation.models import AuditEvent, Image
 from generation.jobs.services import workers
 from generation.models import Embedding, Job, Run, RunState, TextEmbedding
 from generation.recipes.prompts import GROUP, PromptSet, with_article
@@ -38,10 +38,11 @@ class Failure:
 
 @dataclass(frozen=True)
 class Progress:
-    """Jobs of a run by state. `rate`: jobs per second in the last two minutes, None if none was finished or
-    the run is not running; `seconds_left` at that rate. `idle`: it has been running for longer than that and
-    has no rate. `errors`: the most frequent first. `loading`: since
-    when its model is being loaded, if no worker has it yet."""
+    """Jobs of a run by state. `total`: as planned, so with those that were `cancelled`. `rate`: jobs per
+    second in the last two minutes, None if none was finished or the run is not running; `seconds_left` at
+    that rate. `idle`: for longer than that, no worker has done or held a job of it. `errors`: the most
+    frequent first. `loading`: since when its model is being loaded, if no worker has it yet. `behind`: the
+    run that workers are on while this one waits for its turn."""
 
     state: str
     error: str
@@ -55,16 +56,25 @@ class Progress:
     errors: tuple[Failure, ...]
     loading: datetime | None
     idle: bool
+    cancelled: int = 0
+    behind: Run | None = None
+
+    @property
+    def untouched(self) -> bool:
+        """Whether it is running and no worker has taken one of its jobs yet."""
+        return self.state == RunState.RUNNING and self.pending == self.total > 0 and not self.errors
 
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run with its number of jobs: all, done and failed."""
+    """A run with its number of jobs: all that were planned, done and failed. `waits`: it is running, and
+    workers are on other runs."""
 
     run: Run
     total: int
     done: int
     failed: int
+    waits: bool
 
 
 @dataclass(frozen=True)
@@ -87,10 +97,46 @@ def run_rows(runs: Sequence[Run]) -> list[RunRow]:
     states = Job.objects.filter(run__in=runs).order_by().values_list("run", "state")
     for run_id, state, number in states.annotate(n=Count("pk")):
         counts[run_id][state] = number
+    dropped = _dropped(runs)
+    running = {run.pk for run in runs if run.state == RunState.RUNNING}
+    on, lately = _worked_on(timezone.now()) if running else (set(), set())
     return [
-        RunRow(run, counts[run.pk].total(), counts[run.pk][JobState.DONE], counts[run.pk][JobState.FAILED])
+        RunRow(
+            run,
+            counts[run.pk].total() + dropped.get(run.pk, 0),
+            counts[run.pk][JobState.DONE],
+            counts[run.pk][JobState.FAILED],
+            waits=bool(on) and run.pk in running - on - lately,
+        )
         for run in runs
     ]
+
+
+def _dropped(runs: Sequence[Run]) -> dict[int, int]:
+    """How many jobs of each cancelled run were deleted when it was cancelled."""
+    cancelled = {run.pk for run in runs if run.state == RunState.CANCELLED}
+    if not cancelled:
+        return {}
+    # The run ids are in JSON, which databases compare differently; there are few rows, so read them.
+    events = AuditEvent.objects.filter(what="run cancelled").order_by("at").values_list("details", flat=True)
+    return {each["run"]: each.get("dropped", 0) for each in events if each["run"] in cancelled}
+
+
+def _worked_on(now: datetime) -> tuple[set[int], set[int]]:
+    """The ids of the runs that workers are on now, and of those with a job that ended in the last two
+    minutes. Two queries."""
+    held = Q(state=JobState.CLAIMED, lease_expires_at__gt=now)
+    jobs = Job.objects.filter(held | Q(finished_at__gt=now - _WINDOW))
+    touched = set(jobs.order_by().values_list("run", "state").distinct())
+    on = {run for run, state in touched if state == JobState.CLAIMED}
+    return on | workers.runs_in_hand(), {run for run, _ in touched}
+
+
+def resumed_since(moment: datetime) -> set[int]:
+    """The ids of the runs that somebody has started, resumed or retried since."""
+    whats = ("run started", "run resumed", "run retried")
+    events = AuditEvent.objects.filter(what__in=whats, at__gt=moment)
+    return {each["run"] for each in events.values_list("details", flat=True)}
 
 
 def latest_images(run: Run) -> list[Image]:
@@ -158,11 +204,19 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
     states = Job.objects.filter(run=run).order_by().values_list("state").annotate(n=Count("pk"))
     counts = Counter[str](dict(states))
     left = counts[JobState.PENDING] + counts[JobState.CLAIMED]
-    rate = _rate(current, moment) if current.state == RunState.RUNNING else None
+    running = current.state == RunState.RUNNING
+    rate = _rate(current, moment) if running else None
+    dropped = _dropped([current]).get(current.pk, 0)
+    on, lately = _worked_on(moment) if running else (set(), set())
+    in_hand = current.pk in on | lately
+    behind = None
+    if running and on and not in_hand:
+        first = Run.objects.filter(pk__in=on).select_related("image_set").order_by("started_at", "pk")
+        behind = first.first()
     return Progress(
         state=current.state,
         error=current.error,
-        total=counts.total(),
+        total=counts.total() + dropped,
         pending=counts[JobState.PENDING],
         claimed=counts[JobState.CLAIMED],
         done=counts[JobState.DONE],
@@ -170,11 +224,16 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
         rate=rate,
         seconds_left=left / rate if rate else None,
         errors=_errors(run),
-        loading=workers.loading(run) if current.state == RunState.RUNNING else None,
-        idle=current.state == RunState.RUNNING
-        and rate is None
+        loading=workers.loading(run) if running else None,
+        idle=running
+        and not in_hand
+        and behind is None
         and current.started_at is not None
-        and current.started_at <= moment - _WINDOW,
+        and current.started_at <= moment - _WINDOW
+        and current.pk not in resumed_since(moment - _WINDOW),
+        # A worker that held jobs when it was cancelled gives them back, and nobody takes them again.
+        cancelled=dropped + counts[JobState.PENDING] if current.state == RunState.CANCELLED else 0,
+        behind=behind,
     )
 
 

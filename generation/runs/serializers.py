@@ -34,7 +34,7 @@ class PlanQuery(Query):
 
 
 class JobCountsSerializer(serializers.Serializer[Any]):
-    total = serializers.IntegerField()
+    total = serializers.IntegerField(help_text="As planned, with those that were cancelled.")
     done = serializers.IntegerField()
     failed = serializers.IntegerField(help_text="Not retried automatically.")
 
@@ -77,6 +77,7 @@ class FailureSerializer(serializers.Serializer[Any]):
 class RunProgressSerializer(JobCountsSerializer):
     pending = serializers.IntegerField()
     claimed = serializers.IntegerField()
+    cancelled = serializers.IntegerField(help_text="Not done when the run was cancelled.")
     rate = serializers.FloatField(allow_null=True, help_text="Jobs per second, over the last two minutes.")
     seconds_left = serializers.FloatField(allow_null=True)
     errors = FailureSerializer(many=True)

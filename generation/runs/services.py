@@ -128,11 +128,7 @@ def resume(*, run: Run, by: User | None) -> bool:
 
 def cancel(*, run: Run, by: User | None) -> bool:
     """Delete the jobs that are not done; results are kept. False if it is already cancelled."""
-    with transaction.atomic():
-        cancelled = _transition("cancel", run, RunState.CANCELLED, by)
-        if cancelled:
-            _delete_open_jobs(run)
-    return cancelled
+    return _transition("cancel", run, RunState.CANCELLED, by)
 
 
 def retry(*, run: Run, by: User | None) -> int:
@@ -269,9 +265,10 @@ def _made_by(recipe: ImageRecipe) -> dict[str, Any]:
     return {"model_name": FAKE if drawn else recipe.model, "drawn": drawn}
 
 
-def _delete_open_jobs(run: Run) -> None:
-    """Delete pending and failed jobs. Claimed jobs are left to their workers."""
-    run.jobs.filter(_NEVER_MADE, state__in=(JobState.PENDING, JobState.FAILED)).delete()
+def _delete_open_jobs(run: Run) -> int:
+    """Delete pending and failed jobs; returns how many. Claimed jobs are left to their workers."""
+    dropped = run.jobs.filter(_NEVER_MADE, state__in=(JobState.PENDING, JobState.FAILED))
+    return dropped.delete()[1].get(Job._meta.label, 0)
 
 
 def _transition(action: str, run: Run, to: str, by: User | None) -> bool:
@@ -286,7 +283,9 @@ def _transition(action: str, run: Run, to: str, by: User | None) -> bool:
         error = {} if action == "resume" else {"error": ""}
         moved = from_here.update(state=to, finished_at=now if ended else None, **error)
         if moved:
-            _audit(what, run, by)
+            # The run's page needs the number (queries.py): nothing else remembers deleted jobs.
+            details = {"dropped": _delete_open_jobs(run)} if action == "cancel" else {}
+            _audit(what, run, by, **details)
     run.refresh_from_db()
     if not moved and (refusal := errors.refusal(action, run)):
         raise RunRefused(refusal)

@@ -162,6 +162,7 @@ def _run_page(request: LoggedIn, found: Run, limits_form: LimitsForm) -> HttpRes
             "initial_set": found.recipe.get("initial", ""),
             "strengths": found.recipe.get("strengths", []),
             "progress": progress,
+            "behind": _visible(request, progress.behind),
             "texts": progress_texts(progress),
             "version": _page_version(progress),
             "failed_jobs": queries.failed_jobs(found) if progress.failed else [],
@@ -176,6 +177,10 @@ def _run_page(request: LoggedIn, found: Run, limits_form: LimitsForm) -> HttpRes
         },
         status=422 if limits_form.errors else 200,
     )
+
+
+def _visible(request: LoggedIn, other: Run | None) -> Run | None:
+    return None if other is None else visible_runs(request.user).filter(pk=other.pk).first()
 
 
 @image_makers_only
@@ -239,7 +244,8 @@ def run_limits(request: LoggedIn, pk: int) -> HttpResponse:
 def _page_version(progress: queries.Progress) -> str:
     """Changes when more than the numbers on the page changes."""
     parts = (progress.state, progress.failed, len(progress.errors), progress.error, progress.loading)
-    return " ".join(map(str, (*parts, progress.idle)))
+    waits = (progress.idle, progress.untouched, progress.behind and progress.behind.pk)
+    return " ".join(map(str, (*parts, *waits)))
 
 
 def progress_texts(progress: queries.Progress) -> dict[str, str]:

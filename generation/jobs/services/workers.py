@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from annotation.core.code_version import code_version
 from annotation.core.heartbeat import PeriodicThread
-from generation.models import Run, Worker
+from generation.models import Run, RunState, Worker
 
 log = logging.getLogger(__name__)
 REPORT_EVERY = 30.0
@@ -84,6 +84,13 @@ def loading(run: Run) -> datetime | None:
     busy = Worker.objects.filter(run=run, ill_at=None, seen_at__gte=timezone.now() - SILENT_AFTER)
     since = list(busy.values_list("loading_since", flat=True))
     return None if None in since else min(filter(None, since), default=None)
+
+
+def runs_in_hand() -> set[int]:
+    """The ids of the runs that living workers are on: their models are loaded or being loaded."""
+    alive = Worker.objects.filter(seen_at__gte=timezone.now() - SILENT_AFTER, ill_at=None)
+    at_work = alive.filter(Q(run__state=RunState.RUNNING) | Q(run__isnull=False, loading_since__isnull=False))
+    return set(at_work.values_list("run", flat=True))
 
 
 def _own() -> QuerySet[Worker]:

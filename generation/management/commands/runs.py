@@ -141,10 +141,14 @@ class Command(BaseCommand):
             self.stdout.write(f"  image set  {run.image_set.name}")
         self.stdout.write(f"  recipe     {run.recipe_hash}")
         self.stdout.write(f"             {json.dumps(run.recipe, sort_keys=True, ensure_ascii=False)}")
+        cancelled = progress.state == RunState.CANCELLED
+        left = f"{progress.cancelled:,} cancelled" if cancelled else f"{progress.pending:,} waiting"
         self.stdout.write(
-            f"  jobs       {progress.done:,} done, {progress.pending:,} waiting, {progress.claimed:,} in "
-            f"progress, {progress.failed:,} failed; {progress.total:,} in all"
+            f"  jobs       {progress.done:,} done, {left}, {progress.claimed:,} in progress, "
+            f"{progress.failed:,} failed; {progress.total:,} in all"
         )
+        if progress.behind:
+            self.stdout.write(f"  waits      a worker is on run {progress.behind.pk}")
         if progress.rate and progress.seconds_left is not None:
             self.stdout.write(f"  rate       {progress.rate:.3g}/s, {duration(progress.seconds_left)} left")
         if run.kind in ASKINGS:

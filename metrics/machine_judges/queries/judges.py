@@ -45,10 +45,7 @@ def judge_rows(runs: Sequence[Run]) -> list[JudgeRow]:
     of_run = dict(seconds)
     return [
         JudgeRow(
-            row.run,
-            row.total,
-            row.done,
-            row.failed,
+            **vars(row),
             design=Design.from_json(row.run.recipe["design"]),
             spent=spent(row.run),
             seconds=of_run.get(row.run.pk),

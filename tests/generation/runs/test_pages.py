@@ -506,6 +506,37 @@ def test_while_a_model_is_loaded_the_page_of_the_run_says_so(page, maker):
     assert page.get(progress).json()["version"] != version
 
 
+def test_a_cancelled_run_says_how_much_of_the_plan_was_done(page):
+    run = world.pictures("Mexican")
+    Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, error="x", attempts=3)
+    total = run.jobs.count()
+    runs.cancel(run=run, by=None)
+    shown = page.get(reverse("run", args=[run.pk])).text
+    assert f"0 of {total} done, {total} cancelled." in shown
+    assert "0 %" in shown
+    assert f"0 of {total}" in page.get(reverse("runs")).text
+
+
+def test_a_run_that_waits_for_its_turn_says_behind_which(page):
+    first, second = world.pictures("Mexican"), world.pictures("Mexican", image_set="other")
+    for run in (first, second):
+        runs.start(run=run, by=None)
+    url, progress = reverse("run", args=[second.pk]), reverse("run_progress", args=[second.pk])
+    assert "no worker has taken one of its jobs yet" in page.get(url).text
+    version = page.get(progress).json()["version"]
+    now = timezone.now()
+    Worker.objects.create(name="gpu a 1", queue="gpu", host="a", started_at=now, seen_at=now, run=first)
+    shown = page.get(url).text
+    assert f'a worker is on <a href="{reverse("run", args=[first.pk])}">run {first.pk}</a>' in shown
+    assert "no worker has taken" not in shown
+    assert page.get(progress).json()["version"] != version
+    assert "waiting for its turn" in page.get(reverse("runs")).text
+    Run.objects.filter(pk=first.pk).update(recipe=first.recipe | {"design": {"study": "another"}})
+    shown = page.get(url).text
+    assert "Waiting for its turn: a worker is on another run." in shown
+    assert reverse("run", args=[first.pk]) not in shown
+
+
 def test_pages_ask_as_many_questions_however_much_there_is(page, maker):
     run = world.made(world.pictures("Mexican"))
     image = Image.objects.get(group__name="Mexican", index=2)

@@ -11,11 +11,12 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from annotation.core.leases import JobState
-from annotation.models import Image
+from annotation.models import AuditEvent, Image
 from generation.models import Embedding, Job, Provenance, Run, RunState, TextEmbedding, Worker
 from generation.plans.queries import estimates
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, digest
 from generation.runs import queries
+from generation.runs import services as runs
 from tests import factories
 from tests.generation.plans import world
 
@@ -30,8 +31,8 @@ def finished(run: Run, *seconds_ago: float) -> None:
         Job.objects.filter(pk=job.pk).update(finished_at=NOW - timedelta(seconds=ago))
 
 
-def running(*names: str, started_ago: float) -> Run:
-    run = world.put(world.planned(*names).run, RunState.RUNNING)
+def running(*names: str, started_ago: float, image_set: str = "trial") -> Run:
+    run = world.put(world.planned(*names, image_set=image_set).run, RunState.RUNNING)
     Run.objects.filter(pk=run.pk).update(started_at=NOW - timedelta(seconds=started_ago))
     return run
 
@@ -98,6 +99,68 @@ class TestProgress:
         Worker.objects.create(name="gpu a 1", queue="gpu", host="a", run=run, **seen)
         assert queries.progress(run).loading == now
         assert queries.progress(world.put(run, RunState.PAUSED)).loading is None
+
+    def test_a_cancelled_run_counts_what_was_planned(self, django_assert_num_queries):
+        run = running("Indian", started_ago=10)
+        finished(run, 5, 2)
+        held, failed, *_ = run.jobs.exclude(state=JobState.DONE).order_by("pk")
+        world.fail(failed)
+        lease = {"claim": uuid.uuid4(), "lease_expires_at": NOW, "attempts": 1}
+        Job.objects.filter(pk=held.pk).update(state=JobState.CLAIMED, **lease)
+        runs.cancel(run=run, by=None)
+        stands = queries.progress(run)
+        assert (stands.total, stands.done, stands.claimed, stands.cancelled) == (6, 2, 1, 3)
+        Job.objects.filter(pk=held.pk).update(state=JobState.PENDING, claim=None, lease_expires_at=None)
+        stands = queries.progress(run)
+        assert (stands.total, stands.done, stands.cancelled) == (6, 2, 4), "the worker gave it back"
+        run.refresh_from_db()
+        with django_assert_num_queries(2):
+            [row] = queries.run_rows([run])
+        assert (row.total, row.done) == (6, 2)
+
+    def test_a_run_waits_behind_the_one_that_workers_are_on(self):
+        first = running("Indian", started_ago=20)
+        second = running("Indian", started_ago=10, image_set="other")
+        assert queries.progress(second, now=NOW).behind is None
+        assert queries.progress(second, now=NOW).untouched
+        held = first.jobs.order_by("pk")[:1].get()
+        lease = {"claim": uuid.uuid4(), "lease_expires_at": NOW + timedelta(minutes=1), "attempts": 1}
+        Job.objects.filter(pk=held.pk).update(state=JobState.CLAIMED, **lease)
+        late = NOW + timedelta(seconds=50)
+        assert queries.progress(second, now=late).behind == first
+        assert queries.progress(first, now=late).behind is None
+        assert [row.waits for row in queries.run_rows([first, second])] == [False, True]
+        finished(second, 0)
+        assert queries.progress(second, now=late).behind is None, "they take turns"
+
+    def test_a_run_waits_while_a_worker_loads_the_model_of_another(self):
+        first = running("Indian", started_ago=20)
+        second = running("Indian", started_ago=3600, image_set="other")
+        now = timezone.now()
+        seen = {"started_at": now, "seen_at": now, "loading_since": now}
+        worker = Worker.objects.create(name="gpu a 1", queue="gpu", host="a", run=first, **seen)
+        stands = queries.progress(second)
+        assert (stands.behind, stands.idle) == (first, False)
+        world.put(first, RunState.DONE)
+        Worker.objects.filter(pk=worker.pk).update(loading_since=None)
+        stands = queries.progress(second)
+        assert (stands.behind, stands.idle) == (None, True)
+
+    def test_a_run_with_a_job_in_hand_is_not_idle(self):
+        run = running("Indian", started_ago=3600)
+        held = run.jobs.order_by("pk")[:1].get()
+        lease = {"claim": uuid.uuid4(), "lease_expires_at": NOW + timedelta(minutes=1), "attempts": 1}
+        Job.objects.filter(pk=held.pk).update(state=JobState.CLAIMED, **lease)
+        assert not queries.progress(run, now=NOW).idle
+        assert queries.progress(run, now=NOW + timedelta(minutes=1)).idle, "the lease has expired"
+
+    def test_a_run_that_was_just_resumed_is_not_idle(self):
+        run = running("Indian", started_ago=3600)
+        runs.pause(run=run, by=None)
+        runs.resume(run=run, by=None)
+        resumed = AuditEvent.objects.get(what="run resumed").at
+        assert not queries.progress(run, now=resumed + timedelta(seconds=119)).idle
+        assert queries.progress(run, now=resumed + timedelta(seconds=121)).idle
 
     def test_equal_errors_are_told_once_and_those_that_are_parked_first(self):
         run = running("Indian", started_ago=10)
