@@ -132,11 +132,11 @@ def _worked_on(now: datetime) -> tuple[set[int], set[int]]:
     return on | workers.runs_in_hand(), {run for run, _ in touched}
 
 
-def resumed_since(moment: datetime) -> set[int]:
-    """The ids of the runs that somebody has started, resumed or retried since."""
+def resumed_since(moment: datetime) -> dict[int, datetime]:
+    """When somebody last started, resumed or retried each run since, by the run's id."""
     whats = ("run started", "run resumed", "run retried")
-    events = AuditEvent.objects.filter(what__in=whats, at__gt=moment)
-    return {each["run"] for each in events.values_list("details", flat=True)}
+    events = AuditEvent.objects.filter(what__in=whats, at__gt=moment).order_by("at")
+    return {details["run"]: at for details, at in events.values_list("details", "at")}
 
 
 def latest_images(run: Run) -> list[Image]:

@@ -3,7 +3,7 @@
 import hashlib
 import platform
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from annotation.imports.services import jobs as import_jobs
 from annotation.models import Delivery, ExportJob, Slot, SlotState
 from generation.jobs.services import workers
 from generation.models import Job, RunState, Worker
+from generation.runs import queries as run_queries
 from metrics.models import AssociationList, CandidateList, ScoreRun
 from visage_app.database.migrations import unapplied_migrations
 from visage_app.observability.queries import metrics as metric_queries
@@ -107,7 +108,7 @@ class Health:
 def health(*, now: datetime | None = None) -> Health:
     """The current health. Expensive counts are refreshed every five minutes."""
     now = now or timezone.now()
-    queues = tuple(_queues())
+    queues = tuple(_queues(now))
     stuck = tuple(queue.kind for queue in queues if queue.stuck(now))
     known_workers = tuple(Worker.objects.order_by("queue", "-seen_at", "pk"))
     return Health(
@@ -132,13 +133,34 @@ def health(*, now: datetime | None = None) -> Health:
         ill=tuple(each for each in known_workers if each.ill_at and now - each.ill_at < ILL_FOR),
         last_backup=metric_queries.last_backup(),
         stuck=stuck,
-        slow=tuple(kind for kind in queue_queries.slow(now) if kind not in stuck),
+        slow=tuple(kind for kind in queue_queries.slow(now) if kind not in (*stuck, *_resumed(queues, now))),
     )
 
 
-def _queues() -> Iterator[Queue]:
+def _resumed(queues: tuple[Queue, ...], now: datetime) -> Iterator[str]:
+    """The queue of runs, if its jobs wait for long only because their run was paused."""
+    return (
+        queue.kind
+        for queue in queues
+        if queue.kind == "generation" and queue.oldest and now - queue.oldest <= _slow_after()
+    )
+
+
+def _slow_after() -> timedelta:
+    return timedelta(minutes=settings.QUEUE_SLOW_MINUTES)
+
+
+def _waits_since(now: datetime) -> datetime | None:
+    """Since when the oldest run with pending jobs waits: since it was started, or last resumed or retried."""
+    pending = Job.objects.filter(state="pending", run__state=RunState.RUNNING).order_by()
+    started = dict(pending.values_list("run", "run__started_at").distinct())
+    resumed = run_queries.resumed_since(now - max(LONG, _slow_after())) if started else {}
+    return min((resumed.get(run, at) for run, at in started.items()), default=None)
+
+
+def _queues(now: datetime) -> Iterator[Queue]:
     running = Q(run__state=RunState.RUNNING)
-    yield _queue(
+    generation = _queue(
         "generation",
         Job.objects.select_related("run__image_set").filter(
             running | Q(state="failed") & ~Q(run__state=RunState.CANCELLED)
@@ -147,6 +169,8 @@ def _queues() -> Iterator[Queue]:
         since="run__started_at",
         lease=lease_length(),
     )
+    long = generation.oldest is not None and now - generation.oldest > LONG
+    yield replace(generation, oldest=_waits_since(now)) if long else generation
     yield _queue(
         "scores",
         ScoreRun.objects.select_related("study"),

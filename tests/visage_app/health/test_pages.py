@@ -212,6 +212,21 @@ def test_work_that_has_waited_a_moment_needs_none(study):
     assert health().well
 
 
+def test_a_run_waits_since_it_was_resumed():
+    now = timezone.now()
+    resumed = run(started_at=now - timedelta(days=1))
+    Job.objects.create(run=resumed, image=factories.image())
+    assert health().stuck == ("generation",)
+    event = AuditEvent.objects.create(what="run resumed", details={"run": resumed.pk})
+    found = health()
+    assert (found.stuck, found.slow, found.queues[0].oldest) == ((), (), event.at)
+    later = health(now=event.at + LONG + timedelta(seconds=1))
+    assert (later.stuck, later.slow) == (("generation",), ())
+    other = run(started_at=now - timedelta(days=1))
+    Job.objects.create(run=other, image=factories.image(index=2))
+    assert health().stuck == ("generation",), "another run has waited all the time"
+
+
 def test_work_that_waits_long_though_somebody_works_is_slow(client, admin, study, settings):
     now = timezone.now()
     score_run(study, created_at=now - timedelta(minutes=settings.QUEUE_SLOW_MINUTES + 1))
