@@ -104,13 +104,32 @@ def download_hint(model: str, *, prefix: str = "") -> str:
     )
 
 
-def loading(model: str, revision: str = "") -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def loading(model: str, revision: str = "") -> Iterator[None]:
     """`require_complete` for a hub id or a local folder."""
     if folder_of(model) is not None:
-        return require_complete(f"The model in the folder {model}", cure=DAMAGED)
+        with require_complete(f"The model in the folder {model}", cure=DAMAGED):
+            yield
+        return
     named = f"'{model}'" + f", revision '{revision}'," * bool(revision)
     what = f"The model {named} (a hub id, searched in this machine's cache and on the hub)"
-    return require_complete(what, cure=download_hint(model))
+    with require_complete(what, cure=download_hint(model)):
+        _reach_hub(model)
+        yield
+
+
+def _reach_hub(model: str) -> None:
+    """Fail at once if the hub does not answer and nothing of the model is in this machine's cache: the
+    libraries would try for minutes before they say so."""
+    constants = importlib.import_module("huggingface_hub.constants")
+    name = f"models--{model.replace('/', '--')}"
+    if constants.HF_HUB_OFFLINE or (Path(constants.HF_HUB_CACHE) / name).is_dir():
+        return
+    try:
+        session = importlib.import_module("huggingface_hub.utils").get_session()
+        session.head(constants.ENDPOINT, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+    except Exception as error:  # of the library that the hub's library uses
+        raise OSError(f"{constants.ENDPOINT} does not answer: {error}") from error
 
 
 @contextlib.contextmanager
@@ -197,6 +216,8 @@ def load_open_clip(
         # open_clip only warns if the weights were trained with another activation, but the results are wrong.
         options["force_quick_gelu"] = True
     with torch_support.must_fit(tried, device), require_complete(tried, cure=cure):
+        if name.startswith(_HUB):
+            _reach_hub(name.removeprefix(_HUB))
         loaded, _, preprocess = open_clip.create_model_and_transforms(name, weights or None, **options)
         tokenizer = open_clip.get_tokenizer(name)
     if name.startswith(_HUB):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from generation import backends
+from generation.backends import weights
 from generation.backends.base import BackendError
 from generation.backends.torch_support import import_library
 from tests.generation.backends import tiny_captions
@@ -77,6 +78,24 @@ def test_a_tokenizer_without_its_vocabulary_is_refused(copied):
     assert "vocabulary" in refusal(copied)
 
 
+def test_a_hub_that_does_not_answer_is_asked_once_and_not_for_what_is_here(monkeypatch, tmp_path):
+    class Away:
+        def head(self, url, *, timeout):
+            raise ConnectionError("no route to host")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.utils.get_session", Away)
+    tried = []
+    message = r"does not answer: no route to host.*hf download owner/model"
+    with pytest.raises(BackendError, match=message), weights.loading("owner/model"):
+        tried.append("not here")
+    (tmp_path / "models--owner--model").mkdir()
+    with weights.loading("owner/model"):
+        tried.append("here")
+    assert tried == ["here"]
+
+
 @pytest.mark.parametrize("index", ["{", "[]", None])
 def test_a_folder_that_is_no_pipeline_is_refused(copied, index):
     (copied / "model_index.json").unlink()
@@ -137,6 +156,7 @@ RECIPES = {
 LOADED = """
 import json
 from generation import backends
+from generation.backends import weights
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
 told = {}
 for name, recipe in {%s}.items():
