@@ -61,6 +61,7 @@ def work(
         reason = str(error)
         log.warning("run %s is paused: %s", run_id, reason)
         with_retries(lambda: claims.pause_run(run_id=run_id, error=reason))
+        with_retries(lambda: workers.note(run=None))
         return 0
     with_retries(lambda: workers.note(run=run))
     handler = HANDLERS[run.kind](run, recipe, loaded.model)

@@ -28,6 +28,7 @@ from generation.jobs.services import (
     session,
     sickness,
     work,
+    workers,
 )
 from generation.jobs.services.image_handler import ImageHandler
 from generation.models import BatchSize, Run, RunState
@@ -179,9 +180,11 @@ def test_a_model_that_cannot_be_loaded_pauses_the_run_with_the_reason(monkeypatc
         raise error
 
     monkeypatch.setattr(backends, "load", load)
+    workers.report(queue="gpu")
     assert work.work_pending() == 0
     assert state(run)[0] == RunState.PAUSED
     assert told in run.error
+    assert workers.runs_in_hand() == set(), "it loads nothing any more"
     assert counted(run) == {"pending": 3}
     assert work.work_pending() == 0
 
