@@ -70,6 +70,8 @@ def _start(
     tasks.enqueue(run)
     if ensured.added:
         message = ngettext("%(number)s job is planned.", "%(number)s jobs are planned.", ensured.added)
+        if run.state == RunState.RUNNING:
+            message = ngettext("Started: %(number)s job.", "Started: %(number)s jobs.", ensured.added)
         messages.success(request, message % {"number": intcomma(ensured.added)})
     else:
         messages.success(request, gettext("Nothing to add: this run already has all jobs."))

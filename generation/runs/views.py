@@ -46,6 +46,10 @@ MESSAGES: dict[str, Promise] = {
     "discard": _("The run is discarded. Here are its settings: change them, and plan it again."),
 }
 _DISCARDED = "discarded_run"  # in the session: initial form data
+CANCELLED_SETTINGS = _(
+    "That run was cancelled, and its open jobs were deleted. Groups, prompts or texts of which nothing was "
+    "done are not filled in here: add them."
+)
 NOTHING_CHANGED = _("Nothing to change.")
 LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
 
@@ -82,6 +86,8 @@ def _initial(request: LoggedIn, kind: str) -> dict[str, Any]:
         run = visible_runs(request.user).filter(pk=int(like), kind=kind).first()
     if run is not None:
         initial = _settings(run)
+        if run.state == RunState.CANCELLED:
+            messages.warning(request, CANCELLED_SETTINGS)
     for name, field in (("set", "image_set"), ("study", "study")):
         if name in request.GET:
             initial[field] = request.GET[name]

@@ -78,7 +78,7 @@ def test_a_run_is_planned_seen_and_started_by_keyboard_and_mouse(new_page, acces
     expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     assert not Run.objects.exists()
     page.get_by_role("button", name="Start: 15 images").click()
-    expect(page.get_by_text("15 jobs are planned.")).to_be_visible()
+    expect(page.get_by_text("Started: 15 jobs.")).to_be_visible()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 

@@ -24,6 +24,7 @@ from generation.runs import services as runs
 from generation.runs.errors import RunRefused
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
+from tests.generation.answers import answered
 from tests.generation.image_sets import world
 
 pytestmark = pytest.mark.django_db
@@ -137,12 +138,14 @@ def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page)
     run = Run.objects.get()
     again = preview(page, groups="Mexican").text
     assert "Everything is already planned or made" in again
-    assert "15 jobs are planned." in again
+    assert "Started: 15 jobs." in again
     more = preview(page)
     assert (more.context["preview"].added, more.context["preview"].existing) == (15, 15)
     runs.start(run=run, by=None)
     runs.pause(run=run, by=None)
-    assert start(page).status_code == 302, "it goes on when it is resumed"
+    started = start(page)
+    assert started.status_code == 302, "it goes on when it is resumed"
+    assert "15 jobs are planned." in page.get(started.url).text
     run.refresh_from_db()
     assert (run.state, run.jobs.count()) == (RunState.PAUSED, 30)
     again = page.get(start(page).url).text
@@ -506,6 +509,30 @@ def test_while_a_model_is_loaded_the_page_of_the_run_says_so(page, maker):
     assert page.get(progress).json()["version"] != version
 
 
+@pytest.mark.parametrize(
+    ("design", "page_name"),
+    [
+        ({"purpose": "candidates"}, "candidates"),
+        ({"purpose": "associations"}, "model_associations"),
+        ({"purpose": "machine_judge", "study": "seen"}, "judge"),
+        ({"purpose": "inference"}, "inference"),
+        ({"purpose": "visual_questions"}, "visual_question_run"),
+        ({"purpose": "brightness"}, "brightness_run"),
+        (None, "candidates"),
+        ({"purpose": "association judgements"}, ""),
+    ],
+)
+def test_a_run_with_answers_links_to_what_they_are_for(page, design, page_name):
+    run = answered.a_run(design=design)
+    answered.answer(run)
+    pages = ("candidates", "model_associations", "inference", "visual_question_run", "brightness_run")
+    urls = {name: reverse(name, args=[run.pk]) for name in pages}
+    urls["judge"] = reverse("judge", args=["seen", run.pk])
+    page.force_login(factories.user(admin=True))
+    shown = page.get(reverse("run", args=[run.pk])).text
+    assert {name for name, url in urls.items() if f'href="{url}"' in shown} == {page_name} - {""}
+
+
 def test_a_cancelled_run_says_how_much_of_the_plan_was_done(page):
     run = world.pictures("Mexican")
     Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, error="x", attempts=3)
@@ -515,6 +542,8 @@ def test_a_cancelled_run_says_how_much_of_the_plan_was_done(page):
     assert f"0 of {total} done, {total} cancelled." in shown
     assert "0 %" in shown
     assert f"0 of {total}" in page.get(reverse("runs")).text
+    again = page.get(reverse("new_run", args=["images"]), {"like": run.pk}).text
+    assert "Groups, prompts or texts of which nothing was done are not filled in here" in again
 
 
 def test_a_run_that_waits_for_its_turn_says_behind_which(page):
