@@ -42,7 +42,8 @@ class Progress:
     second in the last two minutes, None if none was finished or the run is not running; `seconds_left` at
     that rate. `idle`: for longer than that, no worker has done or held a job of it. `errors`: the most
     frequent first. `loading`: since when its model is being loaded, if no worker has it yet. `behind`: the
-    run that workers are on while this one waits for its turn."""
+    run that workers are on while this one waits for its turn. `resting`: when the next of its jobs may be
+    tried again, if all that are left have to wait for that."""
 
     state: str
     error: str
@@ -58,6 +59,7 @@ class Progress:
     idle: bool
     cancelled: int = 0
     behind: Run | None = None
+    resting: datetime | None = None
 
     @property
     def untouched(self) -> bool:
@@ -210,7 +212,8 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
     on, lately = _worked_on(moment) if running else (set(), set())
     in_hand = current.pk in on | lately
     behind = None
-    if running and on and not in_hand:
+    resting = _resting(run, moment) if running and not counts[JobState.CLAIMED] else None
+    if running and on and not in_hand and resting is None:
         first = Run.objects.filter(pk__in=on).select_related("image_set").order_by("started_at", "pk")
         behind = first.first()
     return Progress(
@@ -222,19 +225,29 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
         done=counts[JobState.DONE],
         failed=counts[JobState.FAILED],
         rate=rate,
-        seconds_left=left / rate if rate else None,
+        seconds_left=left / rate if rate and resting is None else None,
         errors=_errors(run),
         loading=workers.loading(run) if running else None,
         idle=running
         and not in_hand
         and behind is None
+        and resting is None
         and current.started_at is not None
         and current.started_at <= moment - _WINDOW
         and current.pk not in resumed_since(moment - _WINDOW),
         # A worker that held jobs when it was cancelled gives them back, and nobody takes them again.
         cancelled=dropped + counts[JobState.PENDING] if current.state == RunState.CANCELLED else 0,
         behind=behind,
+        resting=resting,
     )
+
+
+def _resting(run: Run, now: datetime) -> datetime | None:
+    pending = Job.objects.filter(run=run, state=JobState.PENDING)
+    if pending.filter(Q(not_before=None) | Q(not_before__lte=now)).exists():
+        return None
+    found: datetime | None = pending.aggregate(at=Min("not_before"))["at"]
+    return found
 
 
 def _rate(run: Run, now: datetime) -> float | None:

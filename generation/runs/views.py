@@ -250,7 +250,7 @@ def run_limits(request: LoggedIn, pk: int) -> HttpResponse:
 def _page_version(progress: queries.Progress) -> str:
     """Changes when more than the numbers on the page changes."""
     parts = (progress.state, progress.failed, len(progress.errors), progress.error, progress.loading)
-    waits = (progress.idle, progress.untouched, progress.behind and progress.behind.pk)
+    waits = (progress.idle, progress.untouched, progress.behind and progress.behind.pk, progress.resting)
     return " ".join(map(str, (*parts, *waits)))
 
 

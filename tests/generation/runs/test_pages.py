@@ -1,6 +1,7 @@
 """Runs in the browser: what would be made before anything starts, how it stands, and what is done to it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -564,6 +565,15 @@ def test_a_run_that_waits_for_its_turn_says_behind_which(page):
     shown = page.get(url).text
     assert "Waiting for its turn: a worker is on another run." in shown
     assert reverse("run", args=[first.pk]) not in shown
+
+
+def test_a_run_whose_jobs_are_tried_again_later_says_when(page):
+    run = world.pictures("Mexican")
+    runs.start(run=run, by=None)
+    later = timezone.now() + timedelta(minutes=5)
+    run.jobs.update(error="It broke.", attempts=1, not_before=later)
+    shown = page.get(reverse("run", args=[run.pk])).text
+    assert f"what is left is tried again from {later:%H:%M} UTC on." in shown
 
 
 def test_pages_ask_as_many_questions_however_much_there_is(page, maker):

@@ -154,6 +154,17 @@ class TestProgress:
         assert not queries.progress(run, now=NOW).idle
         assert queries.progress(run, now=NOW + timedelta(minutes=1)).idle, "the lease has expired"
 
+    def test_a_run_whose_jobs_wait_for_another_attempt_says_until_when(self):
+        run = running("Indian", started_ago=3600)
+        finished(run, 60, 50, 40, 30, 20)
+        later = NOW + timedelta(minutes=9)
+        run.jobs.exclude(state=JobState.DONE).update(error="It broke.", attempts=1, not_before=later)
+        stands = queries.progress(run, now=NOW)
+        assert (stands.resting, stands.seconds_left) == (later, None)
+        assert not queries.progress(run, now=NOW + timedelta(minutes=5)).idle
+        assert queries.progress(run, now=later).resting is None
+        assert queries.progress(run, now=later).idle
+
     def test_a_run_that_was_just_resumed_is_not_idle(self):
         run = running("Indian", started_ago=3600)
         runs.pause(run=run, by=None)
