@@ -543,6 +543,12 @@ def test_a_cancelled_run_says_how_much_of_the_plan_was_done(page):
     assert f"0 of {total} done, {total} cancelled." in shown
     assert "0 %" in shown
     assert f"0 of {total}" in page.get(reverse("runs")).text
+    assert "Plan the run again" in shown
+    asked = answered.a_run(state=RunState.RUNNING)
+    Job.objects.create(run=asked, key="k", number=1, prompt="what?")
+    runs.cancel(run=asked, by=None)
+    shown = page.get(reverse("run", args=[asked.pk])).text
+    assert "Planned again with the same name and settings, it does the others." in shown
     again = page.get(reverse("new_run", args=["images"]), {"like": run.pk}).text
     assert "Groups, prompts or texts of which nothing was done are not filled in here" in again
 
