@@ -284,7 +284,7 @@ def _transition(action: str, run: Run, to: str, by: User | None) -> bool:
         moved = from_here.update(state=to, finished_at=now if ended else None, **error)
         if moved:
             # The run's page needs the number (queries.py): nothing else remembers deleted jobs.
-            details = {"dropped": _delete_open_jobs(run)} if action == "cancel" else {}
+            details: dict[str, Any] = {"dropped": _delete_open_jobs(run)} if action == "cancel" else {}
             _audit(what, run, by, **details)
     run.refresh_from_db()
     if not moved and (refusal := errors.refusal(action, run)):

@@ -155,7 +155,7 @@ def _waits_since(now: datetime) -> datetime | None:
     pending = Job.objects.filter(state="pending", run__state=RunState.RUNNING).order_by()
     started = dict(pending.values_list("run", "run__started_at").distinct())
     resumed = run_queries.resumed_since(now - max(LONG, _slow_after())) if started else {}
-    return min((resumed.get(run, at) for run, at in started.items()), default=None)
+    return min((resumed.get(run, at) for run, at in started.items() if at is not None), default=None)
 
 
 def _queues(now: datetime) -> Iterator[Queue]:
