@@ -124,7 +124,7 @@ class TestProgress:
         assert queries.progress(second, now=NOW).behind is None
         assert queries.progress(second, now=NOW).untouched
         held = first.jobs.order_by("pk")[:1].get()
-        lease = {"claim": uuid.uuid4(), "lease_expires_at": NOW + timedelta(minutes=1), "attempts": 1}
+        lease = {"claim": uuid.uuid4(), "lease_expires_at": NOW + timedelta(days=1), "attempts": 1}
         Job.objects.filter(pk=held.pk).update(state=JobState.CLAIMED, **lease)
         late = NOW + timedelta(seconds=50)
         assert queries.progress(second, now=late).behind == first
