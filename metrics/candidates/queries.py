@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Association, IdentityGroup, Pool, Source
+from annotation import policies
+from annotation.models import Association, AuditEvent, IdentityGroup, Pool, Source, Study
 from generation.models import Answer, Run, RunKind
 from generation.runs import named
 from metrics.candidates.evaluation import PURPOSE, CandidatesRefused
@@ -28,6 +29,15 @@ def completion_runs() -> QuerySet[Run]:
     others = planned.exclude(recipe__design__purpose=PURPOSE)
     runs = Run.objects.filter(kind=RunKind.COMPLETIONS).exclude(pk__in=others.values("pk"))
     return runs.order_by("-pk")
+
+
+def studies_made(run: Run, by: policies.User) -> list[Study]:
+    """The studies made of the candidates of a run, of those that `by` leads, oldest first."""
+    # The run ids are in JSON, which databases compare differently; there are few rows, so read them.
+    events = AuditEvent.objects.filter(
+        what="study made of candidates", study__in=policies.studies_led_by(by)
+    ).select_related("study")
+    return [each.study for each in events.order_by("at") if each.study and each.details["run"] == run.pk]
 
 
 def find_run(name: str) -> Run:

@@ -86,6 +86,7 @@ def candidates(request: LoggedIn, pk: int) -> HttpResponse:
         "query": f"group={chosen}&{'all&' if 'all' in request.GET else ''}",
         "selected": sum(row.selected for row in groups),
         "remaining": sum(row.selected - row.struck for row in groups),
+        "studies": queries.studies_made(run, request.user),
         "study_name": f"candidates-{run.name.lower()}"[:80],
     }
     return render(request, "metrics/candidates/candidates.html", context)

@@ -12,7 +12,7 @@ from generation import backends
 from generation.models import Run
 from generation.recipes.limits import Limits
 from metrics.candidates.forms import CandidatesForm
-from metrics.candidates.queries import catalogue_seeds
+from metrics.candidates.queries import catalogue_seeds, studies_made
 from metrics.candidates.services import lists
 from metrics.core.purposes import MACHINE_JUDGE
 from metrics.models import CandidateList, StruckCandidate
@@ -179,7 +179,16 @@ def test_one_click_opens_the_draft_study(client, lead, run, found):
     made = act(client, run, "study", name="from-asked")
     assert made.headers["Location"] == reverse("setup_step", args=["from-asked", "consent"])
     assert "We ask which opinions" in text(client.get(made.headers["Location"]))
-    assert Study.objects.get().tasks.get().units.count() == 3
+    study = Study.objects.get()
+    assert study.tasks.get().units.count() == 3
+    link = f'<a href="{reverse("overview", args=["from-asked"])}">{study.title}</a>'
+    page = reverse("candidates", args=[run.pk])
+    assert f"A study was made of them: {link}." in client.get(page).text
+    other = asked.run(name="other")
+    assert studies_made(other, lead) == []
+    study.leads.clear()
+    assert "A study was made of them" not in client.get(page).text
+    study.leads.add(lead)
     again = act(client, run, "study", name="from-asked")
     assert "Choose another name" in text(client.get(again.headers["Location"]))
 
