@@ -1,7 +1,7 @@
 """The progress of runs, and what their pages list. Read-only."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -100,15 +100,17 @@ def run_rows(runs: Sequence[Run]) -> list[RunRow]:
     for run_id, state, number in states.annotate(n=Count("pk")):
         counts[run_id][state] = number
     dropped = _dropped(runs)
+    now = timezone.now()
     running = {run.pk for run in runs if run.state == RunState.RUNNING}
-    on, lately = _worked_on(timezone.now()) if running else (set(), set())
+    on = _in_hand(now) if running else set()
+    waiting = _standing_still(running - on, now) if on else set()
     return [
         RunRow(
             run,
             counts[run.pk].total() + dropped.get(run.pk, 0),
             counts[run.pk][JobState.DONE],
             counts[run.pk][JobState.FAILED],
-            waits=bool(on) and run.pk in running - on - lately,
+            waits=run.pk in waiting,
         )
         for run in runs
     ]
@@ -124,14 +126,16 @@ def _dropped(runs: Sequence[Run]) -> dict[int, int]:
     return {each["run"]: each.get("dropped", 0) for each in events if each["run"] in cancelled}
 
 
-def _worked_on(now: datetime) -> tuple[set[int], set[int]]:
-    """The ids of the runs that workers are on now, and of those with a job that ended in the last two
-    minutes. Two queries."""
-    held = Q(state=JobState.CLAIMED, lease_expires_at__gt=now)
-    jobs = Job.objects.filter(held | Q(finished_at__gt=now - _WINDOW))
-    touched = set(jobs.order_by().values_list("run", "state").distinct())
-    on = {run for run, state in touched if state == JobState.CLAIMED}
-    return on | workers.runs_in_hand(), {run for run, _ in touched}
+def _in_hand(now: datetime) -> set[int]:
+    """The ids of the runs that workers are on."""
+    held = Job.objects.filter(state=JobState.CLAIMED, lease_expires_at__gt=now)
+    return set(held.order_by().values_list("run", flat=True).distinct()) | workers.runs_in_hand()
+
+
+def _standing_still(runs: Collection[int], now: datetime) -> set[int]:
+    """Those of `runs` of which no job has ended in the last two minutes."""
+    ended = Job.objects.filter(run__in=runs, finished_at__gt=now - _WINDOW) if runs else Job.objects.none()
+    return set(runs) - set(ended.order_by().values_list("run", flat=True).distinct())
 
 
 def resumed_since(moment: datetime) -> dict[int, datetime]:
@@ -209,11 +213,11 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
     running = current.state == RunState.RUNNING
     rate = _rate(current, moment) if running else None
     dropped = _dropped([current]).get(current.pk, 0)
-    on, lately = _worked_on(moment) if running else (set(), set())
-    in_hand = current.pk in on | lately
+    on = _in_hand(moment) if running else set()
+    still = running and bool(_standing_still({current.pk} - on, moment))
     behind = None
     resting = _resting(run, moment) if running and not counts[JobState.CLAIMED] else None
-    if running and on and not in_hand and resting is None:
+    if on and still and resting is None:
         first = Run.objects.filter(pk__in=on).select_related("image_set").order_by("started_at", "pk")
         behind = first.first()
     return Progress(
@@ -228,8 +232,7 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
         seconds_left=left / rate if rate and resting is None else None,
         errors=_errors(run),
         loading=workers.loading(run) if running else None,
-        idle=running
-        and not in_hand
+        idle=still
         and behind is None
         and resting is None
         and current.started_at is not None
