@@ -11,6 +11,7 @@ import pytest
 from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
+from django.test.client import ClientHandler
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
@@ -368,11 +369,16 @@ class ApiWorld(World):
         return Program(self.people[role], *scopes)
 
 
+HANDLER = ClientHandler(enforce_csrf_checks=False)
+"""The program that answers, set up once: each client would set up one of its own."""
+
+
 class Known(Program):
     """A program with a token that there is already."""
 
     def __init__(self, made: NewToken) -> None:
         self.made, self.secret, self.client = made, made.secret, Client()
+        self.client.handler = HANDLER
 
 
 @pytest.fixture(scope="module")
