@@ -8,6 +8,7 @@ given, which no such test reads.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,18 +40,25 @@ _plan = _once(lambda *args, studies, **kwargs: curves.make_plan(*args, studies=_
 _draw = _once(figure._draw)
 
 
+def _sketch(spec: dict[str, Any], file_format: str) -> bytes:
+    """In the place of a picture: what it would be drawn from."""
+    return f'<svg viewBox="0 0 640 400">{json.dumps(spec)}</svg>'.encode()
+
+
 def _store_nothing(*_args: Any, **_given: Any) -> None:
     """In the place of what copies each context."""
 
 
 @contextmanager
-def made_once() -> Iterator[None]:
+def made_once(*, drawn: bool = True) -> Iterator[None]:
     """While it lasts, equal plans and equal drawings are made once, plans are of few studies and few other
-    designs, and answers have no `context`."""
+    designs, and answers have no `context`. `drawn` False: in the place of each drawing is the specification
+    of its chart, which says more and takes no time. That each chart can be drawn is asked in tests/metrics
+    and in tests/test_access.py."""
     with (
         mock.patch.object(queries, "make_plan", _plan),
         mock.patch.multiple(curves, **_CURVES),
-        mock.patch.object(figure, "_draw", _draw),
+        mock.patch.object(figure, "_draw", _draw if drawn else _sketch),
         mock.patch.object(client, "store_rendered_templates", _store_nothing),
     ):
         yield

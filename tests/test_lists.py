@@ -302,7 +302,7 @@ def made(once):
 
 @pytest.fixture
 def world(db, made, tmp_path, few_resamples):
-    with made_once():
+    with made_once(drawn=False):
         yield made.copied(tmp_path)
 
 
@@ -311,7 +311,7 @@ def test_no_page_asks_more_often_when_there_is_more(client, world):
     compare(client, world, world.pages, need_no_rows=WITHOUT_ROWS)
 
 
-def test_no_page_of_a_lead_or_an_annotator_does_either(client, world):
+def test_no_page_of_a_lead_does_either_nor_a_list_of_tests_on_images_in_the_api(client, world):
     client.force_login(world.people["lead"])
     pages = (
         "home",
@@ -325,13 +325,10 @@ def test_no_page_of_a_lead_or_an_annotator_does_either(client, world):
         "judges",
     )
     on_images = ("embedding_tests", "visual_questions", "marking", "brightness")
-    compare(client, world, {name: world.pages[name] for name in pages + on_images}, need_no_rows=set())
-
-
-def test_no_list_of_tests_on_images_of_a_lead_in_the_api_does_either(client, world):
-    client.force_login(world.people["lead"])
-    names = ("embedding_test_files", "visual_question_runs", "brightness_runs")
-    compare(client, world, {name: reverse(f"api:{name}") for name in names}, need_no_rows=set())
+    in_the_api = ("embedding_test_files", "visual_question_runs", "brightness_runs")
+    addresses = {name: world.pages[name] for name in pages + on_images}
+    addresses |= {f"api:{name}": reverse(f"api:{name}") for name in in_the_api}
+    compare(client, world, addresses, need_no_rows=set())
 
 
 def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world):

@@ -46,7 +46,7 @@ from metrics.embedding_tests import services as embedding_tests
 from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 from tests import factories
-from tests.two_teams import Team
+from tests.two_teams import Team, stored_rows
 
 pytestmark = pytest.mark.django_db
 Step = Callable[[Team, Any], Any]
@@ -369,9 +369,7 @@ def rows() -> dict[tuple[str, Any], tuple[Any, ...]]:
     return {
         (model._meta.label, row[0]): row
         for model in apps.get_models(include_auto_created=True)
-        for row in model._base_manager.values_list(
-            "pk", *(field.name for field in model._meta.concrete_fields if not field.primary_key)
-        )
+        for row in stored_rows(model)
     }
 
 

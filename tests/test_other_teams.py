@@ -114,7 +114,7 @@ def made(once):
 
 @pytest.fixture
 def teams(db, made, tmp_path):
-    with made_once():
+    with made_once(drawn=False):
         yield made.copied(tmp_path)
 
 
@@ -314,7 +314,7 @@ def test_leads_find_the_judges_of_their_study_among_the_runs(client, teams):
 def test_our_pages_say_the_same_beside_a_team_that_studies_the_same(db, tmp_path, few_resamples):
     """To a lead and to an admin, at the same moment."""
     moment = mock.patch.object(timezone, "now", return_value=timezone.now())
-    with moment, made_once(), override_settings(**files_in(tmp_path)):
+    with moment, made_once(drawn=False), override_settings(**files_in(tmp_path)):
         ours = scored(Team("one"))
         asked = []
         for user in (ours.lead, admin := factories.user("root", admin=True)):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from django.apps import apps
 from django.core.files.base import ContentFile
+from django.db import connection
+from django.db.models import Model
 
 from annotation.api import tokens
 from annotation.models import CatalogueImport, Delivery, ExportJob, Invitation, TaskKind, Webhook
@@ -149,11 +154,25 @@ class Team:
 def everything() -> dict[str, list]:
     """All rows of the program's own tables; but not when a token was last used."""
     return {
-        model.__name__: list(
-            model.objects.order_by("pk").values_list(
-                *(field.name for field in model._meta.concrete_fields if field.name != "last_used_at")
-            )
-        )
+        model.__name__: stored_rows(model, "last_used_at")
         for app in ("annotation", "generation", "metrics")
         for model in apps.get_app_config(app).get_models()
     }
+
+
+def stored_rows(model: type[Model], *without: str) -> list[tuple[Any, ...]]:
+    """All rows of a table as the database has them, each with its primary key first; `without`: columns that
+    are left out. To write such a query the ORM takes ten times as long as the database to answer it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_select(model, without))
+        return cursor.fetchall()
+
+
+@cache
+def _select(model: type[Model], without: tuple[str, ...]) -> str:
+    fields = model._meta.local_concrete_fields
+    names = [model._meta.pk.column, *(each.column for each in fields if each.column not in without)]
+    quoted = [connection.ops.quote_name(name) for name in names]
+    return (
+        f"SELECT {', '.join(quoted)} FROM {connection.ops.quote_name(model._meta.db_table)} ORDER BY {quoted[0]}"
+    )
