@@ -173,6 +173,5 @@ def _select(model: type[Model], without: tuple[str, ...]) -> str:
     fields = model._meta.local_concrete_fields
     names = [model._meta.pk.column, *(each.column for each in fields if each.column not in without)]
     quoted = [connection.ops.quote_name(name) for name in names]
-    return (
-        f"SELECT {', '.join(quoted)} FROM {connection.ops.quote_name(model._meta.db_table)} ORDER BY {quoted[0]}"
-    )
+    table = connection.ops.quote_name(model._meta.db_table)
+    return f"SELECT {', '.join(quoted)} FROM {table} ORDER BY {quoted[0]}"
