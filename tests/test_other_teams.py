@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from unittest import mock
 
 import pytest
@@ -78,6 +78,10 @@ def kinds(route: str) -> list[str]:
     return found
 
 
+view_of = cache(resolve)
+"""The tests name the same addresses."""
+
+
 def address(name: str, route: str, teams: list[Team]) -> str:
     """The address with each of its numbers of the team at the same place."""
     numbers = iter(zip(kinds(route), teams, strict=True))
@@ -94,7 +98,7 @@ def address(name: str, route: str, teams: list[Team]) -> str:
         return str(team.of(kind))
 
     url = "/" + PART.sub(given, route)
-    assert resolve(url)
+    assert view_of(url)
     return url
 
 
