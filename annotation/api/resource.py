@@ -61,17 +61,23 @@ class Body(_Strict):
 
     def to_internal_value(self, data: Any) -> Any:
         validated = super().to_internal_value(data)
-        # DRF would convert them: 0 to false, a number to a text
-        wrong = {}
-        for key, value in data.items():
-            field = self.fields[key]
-            if isinstance(field, serializers.BooleanField) and not isinstance(value, bool | None):
-                wrong[key] = ["Send true or false."]
-            elif isinstance(field, serializers.CharField) and not isinstance(value, str | None):
-                wrong[key] = ["Send a string."]
+        found = {key: _wrong_type(self.fields[key], value) for key, value in data.items()}
+        wrong = {key: messages for key, messages in found.items() if messages}
         if wrong:
             raise serializers.ValidationError(wrong)
         return validated
+
+
+def _wrong_type(field: Any, value: Any) -> list[str] | dict[str, Any]:
+    """What is wrong with a value that DRF would convert: 0 to false, a number to a text or a UUID. For a list
+    by position."""
+    if isinstance(field, serializers.ListField) and isinstance(value, list):
+        found = {str(place): _wrong_type(field.child, each) for place, each in enumerate(value)}
+        return {place: messages for place, messages in found.items() if messages}
+    if isinstance(field, serializers.BooleanField) and not isinstance(value, bool | None):
+        return ["Send true or false."]
+    texts = (serializers.CharField, serializers.UUIDField)
+    return ["Send a string."] if isinstance(field, texts) and not isinstance(value, str | None) else []
 
 
 class Query(_Strict):

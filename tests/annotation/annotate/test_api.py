@@ -143,6 +143,8 @@ def test_numbers_texts_and_lists_have_limits(agreed):
         is_problem(agreed.post(f"{STUDY}/answers", {**body, **change}), 400)
     for more in ({"wanted": 0}, {"wanted": 13}, {"have": [item["client_key"]] * 1001}):
         is_problem(agreed.post(f"{STUDY}/next", more), 400)
+    said = is_problem(agreed.post(f"{STUDY}/next", {"have": [item["client_key"], 5]}), 400)
+    assert (said["detail"], said["errors"][0]["pointer"]) == ("have/1: Send a string.", "/have/1")
     is_problem(agreed.post(f"{STUDY}/skips", {**skip_of(item), "note": "x" * 2001}), 400)
     most = {"active_ms": DAY_MS, "idle_ms": DAY_MS, "language": "x" * 10}
     assert agreed.post(f"{STUDY}/answers", {**body, **most}).status_code == 201
