@@ -17,10 +17,10 @@ from unittest import mock
 from django.test import client
 
 from metrics.core.charts import figure
-from metrics.planning import curves, queries
+from metrics.planning import curves, queries, stats
 
 _STUDIES = 2
-"""Simulated studies of a plan: what is asked here is whether there is an answer, not which."""
+"""Simulated studies of each design of a plan: what is asked here is whether there is an answer, not which."""
 _CURVES = {"_FACTORS": (2.0,), "_OVERLAPS": (1,)}
 """The other designs of its curves: one on each."""
 _made: dict[str, Any] = {}
@@ -37,6 +37,7 @@ def _once(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _plan = _once(lambda *args, studies, **kwargs: curves.make_plan(*args, studies=_STUDIES, **kwargs))
+_expected = _once(lambda *args, studies, **kwargs: stats.expected(*args, studies=_STUDIES, **kwargs))
 _draw = _once(figure._draw)
 
 
@@ -57,7 +58,7 @@ def made_once(*, drawn: bool = True) -> Iterator[None]:
     and in tests/test_access.py."""
     with (
         mock.patch.object(queries, "make_plan", _plan),
-        mock.patch.multiple(curves, **_CURVES),
+        mock.patch.multiple(curves, expected=_expected, **_CURVES),
         mock.patch.object(figure, "_draw", _draw if drawn else _sketch),
         mock.patch.object(client, "store_rendered_templates", _store_nothing),
     ):

@@ -46,7 +46,9 @@ class World:
         ApiToken.objects.update(last_used_at=timezone.now() + timedelta(days=1))
         study = cast.depiction_study(name="hats", leads=[lead])
         factories.consent_text(study)
-        factories.enrolment(study, who=factories.annotator(user=annotator), consented=True)
+        enrolled = factories.enrolment(study, who=factories.annotator(user=annotator), consented=True)
+        # So that the answers that an admin sends are read, and not refused before.
+        factories.enrolment(study, who=factories.annotator(user=admin), consented=True)
         invitation = Invitation.objects.create(study=study, code="way-in")
         run = pictures.made(pictures.pictures("Mexican"))
         pictures.made(pictures.read(run, CaptionRecipe(backend="fake", count=2)))
@@ -93,7 +95,7 @@ class World:
             "tasks": shown.pk,
             "units": unit.pk,
             "invitations": invitation.pk,
-            "people": study.enrolments.get().pk,
+            "people": enrolled.pk,
             "accounts": f"u{annotator.pk}",
             "leads": study.name,
             "tokens": admin.api_tokens.get().pk,
@@ -121,7 +123,16 @@ class World:
     def visit(self, case) -> None:
         """Lead a made-up address to what is there: where it names something, as it might be named, let it
         name the one that there is. What is no name or number stays as it was made."""
-        for noun, parameter in re.findall(r"/([a-z-]+)/\{(\w+)\}", case.path):
-            known, made_up = self.known.get(noun), case.path_parameters.get(parameter)
-            if known is not None and type(made_up) is type(known) and re.fullmatch(r"[-\w]+", str(made_up)):
-                case.path_parameters[parameter] = known
+        for parameter, known in self._named(case):
+            might_name = r"\d+" if isinstance(known, int) else r"[-\w]+"
+            if re.fullmatch(might_name, str(case.path_parameters[parameter])):
+                case.path_parameters[parameter] = str(known)
+
+    def has_visited(self, case) -> bool:
+        """Whether its address leads to what is there."""
+        return all(case.path_parameters[parameter] == str(known) for parameter, known in self._named(case))
+
+    def _named(self, case) -> list[tuple[str, str | int]]:
+        """The parameters of an address that name what this world has, and what they are to name."""
+        found = re.findall(r"/([a-z-]+)/\{(\w+)\}", case.path)
+        return [(parameter, self.known[noun]) for noun, parameter in found if noun in self.known]

@@ -199,6 +199,7 @@ def test_every_answer_is_as_documented(operation, world):
     for case in cases:
         ask(case, "admin", world)
     right = [case for case in cases if case.meta.generation.mode is GenerationMode.POSITIVE]
+    assert all(map(world.has_visited, right))
     for role in ROLES[1:]:
         print(f"As {role}:")  # what is shown of a failure does not tell
         # one with everything that can be asked for, and one with little
