@@ -123,7 +123,12 @@ def test_numbers_that_overflow_are_an_error_and_no_black_picture(tiny_models):
 
 
 @pytest.mark.parametrize(("revision", "asked"), [("", None), ("abc", "abc")])
-def test_a_hub_model_is_of_the_revision_asked_for_or_the_newest(tiny_models, monkeypatch, revision, asked):
+def test_a_hub_model_is_of_the_revision_asked_for_or_the_newest(
+    tiny_models, monkeypatch, tmp_path, revision, asked
+):
+    # of a model of which something is in the cache, the hub is not asked first whether it is there
+    (tmp_path / "models--owner--name").mkdir()
+    monkeypatch.setattr(import_library("huggingface_hub.constants"), "HF_HUB_CACHE", str(tmp_path))
     wanted = []
 
     def download(model, **options):

@@ -86,7 +86,7 @@ def test_a_smaller_selection_keeps_the_shares_of_the_countries(run):
     [
         ([], "Give a run"),
         (["nothing"], "There is no run 'nothing'"),
-        (["99"], "There is no run '99'"),
+        (["999999"], "There is no run '999999'"),
         (["asked", "--axis", "us_state"], "no identity groups of the axis 'us_state'"),
         (["asked", "--per-region", "-1"], "at least 0"),
         (["--plan", "p"], "--seeds is missing"),

@@ -474,7 +474,7 @@ def test_the_command_writes_the_figure(study, tmp_path, ending):
     [
         ({"by": "colour"}, "by=colour: choose one of region, group"),
         ({"points": "all"}, "points=all: choose one of own, with-published"),
-        ({"run": "77"}, "Embedding run 77 has no scores in 'pulls' yet"),
+        ({"run": "999999"}, "Embedding run 999999 has no scores in 'pulls' yet"),
         ({"odd": "1"}, "has no option 'odd'. It has: by, run"),
     ],
 )
