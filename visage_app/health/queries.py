@@ -10,16 +10,16 @@ from typing import Any
 import django
 from celery import current_app
 from django.conf import settings
-from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.core.code_version import code_version
-from annotation.core.leases import lease_length
+from annotation.core.leases import JobState, lease_length
 from annotation.imports.services import jobs as import_jobs
 from annotation.models import Delivery, ExportJob, Slot, SlotState
 from generation.jobs.services import workers
-from generation.models import Job, RunState, Worker
+from generation.models import Job, Run, RunState, Worker
 from generation.runs import queries as run_queries
 from metrics.models import AssociationList, CandidateList, ScoreRun
 from visage_app.database.migrations import unapplied_migrations
@@ -133,17 +133,18 @@ def health(*, now: datetime | None = None) -> Health:
         ill=tuple(each for each in known_workers if each.ill_at and now - each.ill_at < ILL_FOR),
         last_backup=metric_queries.last_backup(),
         stuck=stuck,
-        slow=tuple(kind for kind in queue_queries.slow(now) if kind not in (*stuck, *_resumed(queues, now))),
+        slow=tuple(kind for kind in _slow(queues, now) if kind not in stuck),
     )
 
 
-def _resumed(queues: tuple[Queue, ...], now: datetime) -> Iterator[str]:
-    """The queue of runs, if its jobs wait for long only because their run was paused."""
-    return (
+def _slow(queues: tuple[Queue, ...], now: datetime) -> tuple[str, ...]:
+    """The queues whose jobs wait for long. Those of runs that were paused wait since they were resumed."""
+    resumed = {
         queue.kind
         for queue in queues
         if queue.kind == "generation" and queue.oldest and now - queue.oldest <= _slow_after()
-    )
+    }
+    return tuple(kind for kind in queue_queries.slow(now) if kind not in resumed)
 
 
 def _slow_after() -> timedelta:
@@ -152,8 +153,9 @@ def _slow_after() -> timedelta:
 
 def _waits_since(now: datetime) -> datetime | None:
     """Since when the oldest run with pending jobs waits: since it was started, or last resumed or retried."""
-    pending = Job.objects.filter(state="pending", run__state=RunState.RUNNING).order_by()
-    started = dict(pending.values_list("run", "run__started_at").distinct())
+    pending = Job.objects.filter(run=OuterRef("pk"), state=JobState.PENDING)
+    waiting = Run.objects.filter(Exists(pending), state=RunState.RUNNING)
+    started = dict(waiting.values_list("pk", "started_at"))
     resumed = run_queries.resumed_since(now - max(LONG, _slow_after())) if started else {}
     return min((resumed.get(run, at) for run, at in started.items() if at is not None), default=None)
 
